@@ -1,0 +1,11 @@
+//! The decision report: what was decided, on what, and why.
+//!
+//! Its *body* is what `evaluate` determines, and a re-decision must reproduce it byte for byte. Its *envelope* is what
+//! `decide` adds. (Evidence, checkpoints, replay and export are a later issue.)
+
+mod report;
+
+pub use report::{
+    ActionReport, AttributeReport, DecisionOutcome, DecisionReportV1, EvaluationOutcome, HopReport,
+    InputReport, ReportBody, ReportEnvelope,
+};

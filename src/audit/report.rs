@@ -1,0 +1,218 @@
+//! `DecisionReportV1`.
+
+use crate::decision::Obligation;
+use crate::message::{Digest, UnjudgedPart};
+use crate::refusal::{Evidence, Reason, Stage, WireCode};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The outcome of the evaluation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EvaluationOutcome {
+    /// Stages 1 to 9 hold. A grant permits nothing.
+    Granted,
+    /// A stage said no.
+    Refused,
+    /// The message carries nothing of the extension.
+    NotOurs,
+}
+
+/// The outcome of the decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DecisionOutcome {
+    /// Allowed.
+    Allow,
+    /// Refused.
+    Refuse,
+    /// Not a message of the extension.
+    NotOurs,
+}
+
+/// What `evaluate` determines. Instants are RFC 3339 in UTC with milliseconds; digests are lower-case hexadecimal
+/// SHA-256. A member that a stage did not reach is absent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReportBody {
+    /// The version of Writgate that evaluated.
+    pub engine_version: String,
+    /// The configuration's generation.
+    pub configuration_generation: u64,
+    /// SHA-256 over the checked configuration.
+    pub configuration_digest: Digest,
+    /// The evaluation instant.
+    pub instant: String,
+    /// The outcome.
+    pub outcome: EvaluationOutcome,
+    /// The stage that refused, or the last that ran.
+    pub stage: Stage,
+    /// The extension's error value, for a refusal that has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wire_code: Option<WireCode>,
+    /// The reason, for a refusal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// What the refusal rests on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+    /// The authenticated transport identity.
+    pub peer: String,
+    /// Who is acting, where the caller authenticated that; otherwise the holder is the actor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+    /// The caller authenticated nobody as the actor.
+    pub actor_unauthenticated: bool,
+    /// The message's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<String>,
+    /// The effective context.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// The message's digest (over its JCS form), or over its octets where it could not be read.
+    pub message_digest: Digest,
+    /// The hash of the Protocol Document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol_hash: Option<String>,
+    /// The RDFC-1.0 hash of the intent graph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intent_hash: Option<String>,
+    /// The W3C validation report, for a shape violation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shacl_report: Option<String>,
+    /// The owner of every target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root_principal: Option<String>,
+    /// What the intent asks for.
+    pub actions: Vec<ActionReport>,
+    /// The verified holder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holder: Option<String>,
+    /// SHA-256 of the presentation's canonical form.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub presentation_digest: Option<Digest>,
+    /// The hops of the primary chain, root first.
+    pub chain: Vec<HopReport>,
+    /// The hops of the actor chain, root first.
+    pub actor_chain: Vec<HopReport>,
+    /// Attributes that the policies were judged by.
+    pub attributes: Vec<AttributeReport>,
+    /// Duties of the grant.
+    pub obligations: BTreeSet<Obligation>,
+    /// Duties that the caller asserts are done.
+    pub discharged: Vec<(String, Option<String>)>,
+    /// After this instant the grant is void.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_after: Option<String>,
+    /// Status, revocation and key inputs consulted, with their ages.
+    pub inputs: Vec<InputReport>,
+    /// `unbound`, `provisional`, `parsed-by-caller`.
+    pub marks: BTreeSet<String>,
+    /// Parts of the message that were not judged.
+    pub unjudged_parts: Vec<UnjudgedPart>,
+    /// Nodes of the intent graph that were not judged.
+    pub unjudged_nodes: Vec<String>,
+}
+
+/// One action under test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ActionReport {
+    /// The class in the intent.
+    pub class: String,
+    /// The ODRL or WAC action that was judged.
+    pub action: String,
+    /// The target.
+    pub target: String,
+}
+
+/// One attribute and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AttributeReport {
+    /// The local name of the left operand.
+    pub operand: String,
+    /// The values, in N-Triples syntax.
+    pub values: Vec<String>,
+    /// Stated by the intent, rather than established by the engine or the server.
+    pub stated: bool,
+}
+
+/// One hop of a chain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HopReport {
+    /// The credential's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credential: Option<String>,
+    /// SHA-256 of the credential's canonical form.
+    pub credential_digest: Digest,
+    /// The delegating principal.
+    pub issuer: String,
+    /// The delegate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authorizes: Option<String>,
+    /// The policy's id.
+    pub policy: String,
+    /// SHA-256 of the policy.
+    pub policy_digest: Digest,
+    /// `embedded`, `digest` or `provisional`.
+    pub binding: String,
+    /// The end of the credential's life.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub valid_until: Option<String>,
+}
+
+/// One input from outside the message.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct InputReport {
+    /// `controller-document`, `policy`, `status-list` or `revocation`.
+    pub kind: String,
+    /// Its IRI.
+    pub id: String,
+    /// Seconds between its retrieval and the instant.
+    pub age_seconds: i64,
+}
+
+/// What `decide` adds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReportEnvelope {
+    /// UUIDv7.
+    pub decision_id: String,
+    /// The row's number, from 1, without gaps.
+    pub sequence: u64,
+    /// The decision's outcome.
+    pub outcome: DecisionOutcome,
+    /// The reason, where stage 10 refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// Its wire code, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wire_code: Option<WireCode>,
+    /// For a duplicate: the first decision's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub earlier_decision: Option<String>,
+    /// Microseconds per stage.
+    pub stage_micros: BTreeMap<String, u64>,
+    /// Paths that masking removed.
+    pub redacted: Vec<String>,
+}
+
+/// One decision, as it is recorded: flat, versioned, chained by the ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DecisionReportV1 {
+    /// `DecisionReportV1`.
+    pub version: String,
+    /// What `evaluate` determined.
+    pub body: ReportBody,
+    /// What `decide` added.
+    pub envelope: ReportEnvelope,
+}
+
+impl DecisionReportV1 {
+    /// The version word of this form.
+    pub const VERSION: &'static str = "DecisionReportV1";
+}

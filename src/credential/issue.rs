@@ -1,0 +1,1 @@
+//! Making papers: keys, mandates and presentations (`writgate key new`, `mandate issue`, `mandate present`).

@@ -1,0 +1,35 @@
+//! Papers: Verifiable Credentials, the Verifiable Presentation that carries them, their proofs and keys.
+//!
+//! This folder owns stage 6 (`presentation`) and what stage 7 asks of each single credential (phase A and the content
+//! binding of its policy). A paper is read from the graph whose hash was signed, never from its JSON member names.
+
+pub(crate) mod binding;
+pub(crate) mod controller;
+pub(crate) mod credential;
+pub(crate) mod data_integrity;
+pub mod issue;
+pub(crate) mod key;
+pub(crate) mod presentation;
+
+pub use controller::ControllerDocuments;
+pub(crate) use credential::Credential;
+pub(crate) use presentation::VerifiedPresentation;
+
+use crate::refusal::{Evidence, Reason};
+
+/// Why a paper is refused: a reason of `mandate.md`, and what a person needs to know in our words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PaperError {
+    pub(crate) reason: Reason,
+    pub(crate) evidence: Evidence,
+}
+
+impl PaperError {
+    pub(crate) fn new(reason: Reason, detail: impl Into<String>) -> Self {
+        Self { reason, evidence: Evidence { detail: Some(detail.into()), ..Evidence::default() } }
+    }
+
+    pub(crate) fn malformed(detail: impl Into<String>) -> Self {
+        Self::new(Reason::Malformed, detail)
+    }
+}

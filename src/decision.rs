@@ -1,0 +1,204 @@
+//! The answers: [`Evaluation`] of a request, and [`Decision`] once the ledger has it.
+//!
+//! There is no `Default` and no bool. A [`Permit`] can only be made from the value of every stage, so a skipped check
+//! does not compile; it yields its actions only to a server that accepts its duties.
+
+use crate::audit::{DecisionReportV1, ReportBody};
+use crate::credential::VerifiedPresentation;
+use crate::ledger::Recorded;
+use crate::mandate::odrl::PolicyGrant;
+use crate::mandate::{PolicyReferences, VerifiedChain};
+use crate::message::{ActionsUnderTest, Envelope};
+use crate::protocol::ProtocolDocument;
+use crate::refusal::Refusal;
+use crate::request::Instant;
+use crate::shape::ConformingIntent;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What `evaluate` found, with the report body that any later evaluation of the same request reproduces.
+#[derive(Debug)]
+pub struct Evaluation {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// The report body.
+    pub report: ReportBody,
+}
+
+/// The outcome of an evaluation. A grant permits nothing; only a [`Permit`] does.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Every stage before admission holds.
+    Granted(Box<Grant>),
+    /// A stage said no.
+    Refused(Refusal),
+    /// The message carries nothing of the extension.
+    NotOurs(NotOurs),
+}
+
+/// The answer of `decide`, with its report.
+#[derive(Debug)]
+pub struct Decided {
+    /// The answer.
+    pub decision: Decision,
+    /// The report as it was recorded.
+    pub report: DecisionReportV1,
+}
+
+/// The answer of `decide`.
+#[derive(Debug)]
+pub enum Decision {
+    /// Allowed, and durably recorded.
+    Allow(Box<Permit>),
+    /// Refused.
+    Refuse(Refusal),
+    /// Not a message of the extension. This permits nothing that bears on security.
+    NotOurs(NotOurs),
+}
+
+/// A message without any part of the extension. Nothing that bears on security may follow from it (DG-1).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotOurs {
+    _private: (),
+}
+
+impl NotOurs {
+    pub(crate) fn new() -> Self {
+        Self { _private: () }
+    }
+
+    /// Whether effects that bear on security may follow. They never may.
+    pub fn security_bearing_effects(&self) -> SecurityBearingEffects {
+        SecurityBearingEffects::Forbidden
+    }
+}
+
+/// What a message outside the extension may bring about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecurityBearingEffects {
+    /// Nothing that has authorization, financial or data-integrity consequences.
+    Forbidden,
+}
+
+/// A duty that comes with a permission.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Obligation {
+    /// The duty's action IRI.
+    pub action: String,
+    /// The duty's target IRI, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// The policy that demands it.
+    pub policy: String,
+}
+
+/// One action that the intent asks for, with the ODRL action that was judged.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PermittedAction {
+    /// The class of the intent's action.
+    pub class: String,
+    /// The ODRL or WAC action that the policies permit.
+    pub action: String,
+    /// The target IRI.
+    pub target: String,
+}
+
+/// Everything that stages 1 to 9 proved about one message. Private, and only `evaluate` makes one.
+#[derive(Debug)]
+pub struct Grant {
+    pub(crate) envelope: Envelope,
+    pub(crate) protocol: Arc<ProtocolDocument>,
+    pub(crate) intent: ConformingIntent,
+    pub(crate) actions: ActionsUnderTest,
+    pub(crate) presentation: VerifiedPresentation,
+    pub(crate) chain: VerifiedChain,
+    pub(crate) references: PolicyReferences,
+    pub(crate) policy: PolicyGrant,
+    not_after: Instant,
+}
+
+impl Grant {
+    /// Takes the proof value of each stage, in order.
+    #[expect(clippy::too_many_arguments, reason = "one argument for each stage is the point")]
+    pub(crate) fn new(
+        envelope: Envelope,
+        protocol: Arc<ProtocolDocument>,
+        intent: ConformingIntent,
+        actions: ActionsUnderTest,
+        presentation: VerifiedPresentation,
+        chain: VerifiedChain,
+        references: PolicyReferences,
+        policy: PolicyGrant,
+    ) -> Self {
+        let not_after = presentation.not_after().min(chain.not_after()).min(policy.not_after());
+        Self { envelope, protocol, intent, actions, presentation, chain, references, policy, not_after }
+    }
+
+    /// The earliest end among credentials, constraints, input freshness and presentation: after it, admission refuses.
+    pub fn not_after(&self) -> Instant {
+        self.not_after
+    }
+
+    /// The duties that come with this grant.
+    pub fn obligations(&self) -> &BTreeSet<Obligation> {
+        self.policy.obligations()
+    }
+}
+
+/// The right to act on one message, once, recorded before it was given out.
+#[derive(Debug)]
+pub struct Permit {
+    grant: Box<Grant>,
+    recorded: Recorded,
+}
+
+impl Permit {
+    /// Takes what every stage proved (the grant) and the ledger's record of it.
+    pub(crate) fn new(grant: Box<Grant>, recorded: Recorded) -> Self {
+        Self { grant, recorded }
+    }
+
+    /// SHA-256 of the message's JCS form, in lower-case hexadecimal: the permit is for this message and no other.
+    pub fn message_digest(&self) -> String {
+        self.grant.envelope.digest.to_string()
+    }
+
+    /// The permit is void after this instant.
+    pub fn not_after(&self) -> Instant {
+        self.grant.not_after
+    }
+
+    /// The ledger row that records the decision: its sequence number and hash.
+    pub fn record(&self) -> (u64, String) {
+        (self.recorded.sequence(), self.recorded.row_hash().to_string())
+    }
+
+    /// Parts of the message beside the intent. They were not judged, and nothing may be done on their word.
+    pub fn unjudged_parts(&self) -> &[crate::message::UnjudgedPart] {
+        &self.grant.envelope.unjudged
+    }
+
+    /// The duties that [`Permit::accept`] asks for.
+    pub fn obligations(&self) -> &BTreeSet<Obligation> {
+        self.grant.obligations()
+    }
+
+    /// Yields the permitted actions to a server that takes on every duty of the permit. A server acts on these and on
+    /// nothing else of the message.
+    ///
+    /// # Errors
+    /// Gives the permit back when `accepted` lacks one of its duties, or `now` is after [`Permit::not_after`].
+    pub fn accept(
+        self,
+        accepted: &BTreeSet<Obligation>,
+        now: Instant,
+    ) -> Result<Vec<PermittedAction>, Box<Self>> {
+        if now > self.not_after() || !self.obligations().is_subset(accepted) {
+            return Err(Box::new(self));
+        }
+        Ok(self.grant.actions.permitted())
+    }
+}

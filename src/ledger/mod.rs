@@ -1,0 +1,145 @@
+//! Stage 10's memory: what was allowed, what was consumed, and a report of everything, in one transaction.
+//!
+//! A [`Ledger`] makes "allow" happen at most once for each (effective context, holder, message id) and for each
+//! (holder, domain, challenge). Promise: no double allow, no lost report, and an error always refuses.
+
+mod sqlite;
+
+pub use sqlite::SqliteLedger;
+
+use crate::audit::{DecisionReportV1, ReportBody};
+use crate::decision::Obligation;
+use crate::message::Digest;
+use crate::refusal::Reason;
+use crate::request::Instant;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Why the ledger could not answer. The decision is `LEDGER_UNAVAILABLE`; the cause goes to the log, never to a peer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LedgerError {
+    /// The file, its schema or its rows are not what this version writes.
+    #[error("the ledger is unusable: {0}")]
+    Unusable(String),
+    /// The store failed.
+    #[error("the ledger's store failed: {0}")]
+    Store(String),
+}
+
+/// What the ledger contributes to a snapshot.
+#[derive(Debug, Clone, Default)]
+pub struct LedgerSnapshot {
+    /// Ids once seen revoked.
+    pub revoked: BTreeSet<String>,
+    /// How often each policy's permissions were exercised.
+    pub counts: BTreeMap<String, u64>,
+}
+
+/// A granted evaluation that asks to be recorded as an allow.
+#[derive(Debug)]
+pub struct Candidate<'a> {
+    /// The evaluation's report body.
+    pub body: &'a ReportBody,
+    /// UUIDv7 of the decision.
+    pub decision_id: String,
+    /// Microseconds per stage.
+    pub stage_micros: BTreeMap<String, u64>,
+    /// The admission instant.
+    pub now: Instant,
+    /// After it, the grant is void.
+    pub not_after: Instant,
+    /// The effective context.
+    pub context: Option<&'a str>,
+    /// The verified holder.
+    pub holder: &'a str,
+    /// The message's id.
+    pub message_id: &'a str,
+    /// SHA-256 of the message's JCS form.
+    pub message_digest: Digest,
+    /// The presentation's domain.
+    pub domain: &'a str,
+    /// The challenge to consume: the value that the server gave out, also where the presentation answers it bound.
+    pub challenge: &'a str,
+    /// When the presentation was made.
+    pub presentation_created: Instant,
+    /// Policies whose permissions are exercised, with the count that the evaluation saw.
+    pub exercised: BTreeMap<String, u64>,
+    /// Ids that must not have been revoked since the snapshot.
+    pub leans_on: BTreeSet<String>,
+    /// Duties of the permit.
+    pub obligations: &'a BTreeSet<Obligation>,
+}
+
+/// What the ledger did with a candidate.
+#[derive(Debug)]
+pub enum Admission {
+    /// Reserved, consumed, counted and recorded.
+    Admitted(Recorded, Box<DecisionReportV1>),
+    /// Not admitted; the refusal is recorded.
+    Refused {
+        /// Why.
+        reason: Reason,
+        /// For a duplicate or a reused id: the first decision's id. For the server, never for the peer.
+        earlier: Option<String>,
+        /// The refusal's report as it was recorded.
+        report: Box<DecisionReportV1>,
+    },
+    /// Something that the evaluation saw has changed since its snapshot: evaluate again.
+    Stale,
+}
+
+/// A decision to be recorded that reserves nothing: a refusal, or a message that is not ours.
+#[derive(Debug)]
+pub struct Entry<'a> {
+    /// The evaluation's report body.
+    pub body: &'a ReportBody,
+    /// UUIDv7 of the decision.
+    pub decision_id: String,
+    /// Microseconds per stage.
+    pub stage_micros: BTreeMap<String, u64>,
+    /// The instant.
+    pub now: Instant,
+    /// A refusal by stage 10 before the ledger was asked to admit: the reason.
+    pub admission_refusal: Option<Reason>,
+}
+
+/// Proof that a row is durable. Only a ledger makes one.
+#[derive(Debug, Clone)]
+pub struct Recorded {
+    sequence: u64,
+    row_hash: Digest,
+}
+
+impl Recorded {
+    /// The row's number, from 1, without gaps.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// SHA-256 of the previous row's hash and this report's JCS form.
+    pub fn row_hash(&self) -> Digest {
+        self.row_hash
+    }
+}
+
+/// Durable, atomic memory of decisions. The trait is sealed by [`Recorded`]: only this crate can prove a row.
+pub trait Ledger: Send + Sync + std::fmt::Debug {
+    /// What admission will compare against, read before an evaluation.
+    ///
+    /// # Errors
+    /// [`LedgerError`]
+    fn snapshot(&self) -> Result<LedgerSnapshot, LedgerError>;
+
+    /// In one transaction: re-checks the candidate, reserves its id, consumes its challenge, counts its permissions and
+    /// appends its report; or records the refusal. Durable when it returns.
+    ///
+    /// # Errors
+    /// [`LedgerError`]: nothing was written.
+    fn admit(&self, candidate: Candidate<'_>) -> Result<Admission, LedgerError>;
+
+    /// Appends the report of a decision that reserves nothing.
+    ///
+    /// # Errors
+    /// [`LedgerError`]: nothing was written.
+    fn record(&self, entry: Entry<'_>) -> Result<DecisionReportV1, LedgerError>;
+}

@@ -1,0 +1,25 @@
+//! Writgate: an embedded policy decision point for agent-to-agent messages.
+
+pub mod audit;
+mod config;
+pub mod credential;
+mod decision;
+mod engine;
+pub mod ledger;
+pub mod limits;
+mod mandate;
+pub mod message;
+pub mod protocol;
+mod rdf;
+mod refusal;
+mod request;
+mod shape;
+pub mod vocab;
+
+pub use config::{Config, ConfigError, PolicyStore, RootPrincipals};
+pub use decision::{
+    Decided, Decision, Evaluation, Grant, NotOurs, Obligation, Outcome, Permit, PermittedAction,
+    SecurityBearingEffects,
+};
+pub use refusal::{Evidence, Phase, PublicRefusal, Reason, Refusal, Retry, Stage, WireCode};
+pub use request::{Actor, CallerFacts, Conversation, Instant, MessageInput, Request, Snapshot};

@@ -1,0 +1,2 @@
+//! The writgate binary.
+fn main() {}

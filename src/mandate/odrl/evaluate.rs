@@ -1,0 +1,1 @@
+//! One policy against one request, in three-valued logic.

@@ -1,0 +1,11 @@
+//! Stage 9: ODRL policies, read strictly and judged in three-valued logic (`mandate.md` 6 to 8).
+//!
+//! Undetermined never helps the requester: a permission does not match on it, a prohibition does.
+
+mod delegation;
+mod evaluate;
+mod model;
+mod parse;
+
+pub(crate) use delegation::PolicyGrant;
+pub(crate) use model::Policy;

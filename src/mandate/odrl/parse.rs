@@ -1,0 +1,1 @@
+//! Reading a policy from its graph.

@@ -1,0 +1,13 @@
+//! Protocol Documents: read, hashed, pinned, and found again by their hash; and the upgrade handshake's codec.
+//!
+//! A document is trusted because its graph hashes to a pin of the configuration, never because of a name, a URL or a
+//! file (HASH-1, SEC-11). The hash is recomputed each time one is loaded.
+
+mod document;
+pub mod handshake;
+mod hash;
+mod registry;
+
+pub use document::{Binding, LoadError, ProtocolDocument, ProtocolSettings};
+pub use hash::{ProtocolHash, ProtocolHashError};
+pub use registry::ProtocolRegistry;

@@ -1,0 +1,86 @@
+//! RDF from strangers: bounded Turtle and JSON-LD, pinned contexts, and RDFC-1.0 under a work budget.
+//!
+//! This folder owns every step from octets to a graph and from a graph to its canonical form. It dereferences
+//! nothing (SEC-2), repairs nothing (SEC-3), and keeps each document its own graph: there is no function here that
+//! merges two. Everything downstream reads only graphs made here, and hashes only graphs made here.
+
+pub(crate) mod canon;
+pub(crate) mod contexts;
+pub(crate) mod jsonld;
+mod safe_mode;
+pub(crate) mod turtle;
+
+use crate::limits::Limits;
+use oxrdf::Graph;
+
+/// The RDF serializations that a payload may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum RdfMediaType {
+    /// `text/turtle`
+    Turtle,
+    /// `application/ld+json`
+    JsonLd,
+}
+
+impl RdfMediaType {
+    /// Reads a media type, its parameters allowed and ignored; type and subtype compare without case (RFC 9110 8.3.1).
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let essence = text.split(';').next().unwrap_or_default().trim();
+        if essence.eq_ignore_ascii_case("text/turtle") {
+            Some(Self::Turtle)
+        } else if essence.eq_ignore_ascii_case("application/ld+json") {
+            Some(Self::JsonLd)
+        } else {
+            None
+        }
+    }
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Turtle => "text/turtle",
+            Self::JsonLd => "application/ld+json",
+        }
+    }
+}
+
+/// Why a document did not become a graph, or a graph not its canonical form.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum RdfError {
+    /// Not well-formed, or holds something that would vanish unsigned. Our words, no sender text.
+    #[error("{0}")]
+    Malformed(String),
+    /// A limit of [`Limits`], named, was hit while reading.
+    #[error("more {0} than are read")]
+    TooLarge(&'static str),
+    /// A context URL that is not pinned.
+    #[error("a JSON-LD context is not pinned")]
+    RemoteContext(String),
+    /// The message's canonicalization budget is spent.
+    #[error("the canonicalization budget is spent")]
+    BudgetExceeded,
+}
+
+/// Work that one message may still cause, whatever number of papers it is spread over.
+#[derive(Debug, Clone)]
+pub(crate) struct Budget {
+    canonicalization_calls: usize,
+    canonicalizations: usize,
+}
+
+impl Budget {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            canonicalization_calls: limits.canonicalization_calls,
+            canonicalizations: limits.canonicalizations,
+        }
+    }
+}
+
+/// Parses a document that is one default graph: an intent, a handshake, a policy, a Protocol Document. UTF-8, no base,
+/// no named graph; JSON-LD in safe mode.
+pub(crate) fn parse_graph(text: &str, media_type: RdfMediaType, limits: &Limits) -> Result<Graph, RdfError> {
+    match media_type {
+        RdfMediaType::Turtle => turtle::parse(text, limits),
+        RdfMediaType::JsonLd => jsonld::parse_document(text, limits),
+    }
+}

@@ -1,0 +1,107 @@
+//! What is asked, and what is known at the instant of asking.
+//!
+//! A [`Request`] is complete: [`crate::Engine::evaluate`] reads nothing else, so the same request gives the same
+//! evaluation and the same report body, byte for byte.
+
+use crate::credential::ControllerDocuments;
+use chrono::{DateTime, Utc};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// An instant of evaluation.
+pub type Instant = DateTime<Utc>;
+
+/// A message, the facts that the caller vouches for, and the snapshot at which it is judged.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The message.
+    pub message: MessageInput,
+    /// What the agent server knows about it.
+    pub facts: CallerFacts,
+    /// What Writgate knows at this instant.
+    pub snapshot: Snapshot,
+}
+
+/// A message as octets (read strictly) or as typed by the caller.
+#[derive(Debug, Clone)]
+pub enum MessageInput {
+    /// The JSON octets of an A2A v1.0 `Message`.
+    Bytes(Vec<u8>),
+    /// A message that the caller parsed. The report says `parsed-by-caller`: what its parser let pass is not known here.
+    Typed(Box<a2a::Message>),
+}
+
+/// Who is acting, as the agent server authenticated it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Actor {
+    /// The agent's IRI.
+    Authenticated(String),
+    /// Nobody authenticated the agent: the presentation's holder is the actor, and the report says so.
+    Unauthenticated,
+}
+
+/// What the agent server knows about a message. Never taken from the message itself.
+#[derive(Debug, Clone)]
+pub struct CallerFacts {
+    /// The authenticated transport identity.
+    pub peer: String,
+    /// The effective context; where the message has a `contextId`, it must be that.
+    pub context: Option<String>,
+    /// Who is acting.
+    pub actor: Actor,
+    /// Extension URIs that the request activated (ACT-1).
+    pub activated: BTreeSet<String>,
+    /// The challenge that the presentation must answer, as the server gave it out.
+    pub challenge: Option<String>,
+    /// The domain that the presentation must name. `None`: the configuration's first.
+    pub domain: Option<String>,
+    /// Attributes that the server vouches for, by local name of the left operand (such as `spatial`); RDF terms in
+    /// N-Triples syntax. They are *established*: no value of the message can supply or replace them.
+    pub vouched: BTreeMap<String, Vec<String>>,
+    /// Duties that the caller asserts are done, as (action IRI, target IRI).
+    pub discharged: BTreeSet<(String, Option<String>)>,
+}
+
+impl CallerFacts {
+    /// The facts of a caller that activated the extension and gave out `challenge`; everything else unset.
+    pub fn new(peer: impl Into<String>, actor: Actor, challenge: impl Into<String>) -> Self {
+        Self {
+            peer: peer.into(),
+            context: None,
+            actor,
+            activated: BTreeSet::from([crate::vocab::EXTENSION.to_owned()]),
+            challenge: Some(challenge.into()),
+            domain: None,
+            vouched: BTreeMap::new(),
+            discharged: BTreeSet::new(),
+        }
+    }
+}
+
+/// What Writgate knew at one instant. Taken by [`crate::Engine::snapshot`]; an auditor rebuilds it from evidence.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// The evaluation instant.
+    pub instant: Instant,
+    /// The configuration's generation.
+    pub generation: u64,
+    /// The state of the conversation that the message belongs to.
+    pub conversation: Conversation,
+    /// Ids of policies, and of credentials, that were once seen revoked.
+    pub revoked: BTreeSet<String>,
+    /// How often each policy's permissions were exercised (`odrl:count`), by policy id.
+    pub counts: BTreeMap<String, u64>,
+    /// Controller documents with the instants at which they were retrieved.
+    pub controllers: Arc<ControllerDocuments>,
+}
+
+/// A conversation's state as far as a decision needs it. (The durable state machine is a later issue; until then the
+/// caller or the ledger's snapshot fills this in.)
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Conversation {
+    /// Hashes agreed in this (peer, context), beside those that our card declares (PP-7).
+    pub agreed: BTreeSet<String>,
+    /// A required offer is pending, a required protocol is active, or a required exchange was aborted (DG-1): prose
+    /// is refused.
+    pub prose_forbidden: bool,
+}
