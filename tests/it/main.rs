@@ -1,0 +1,3 @@
+//! Writgate as its users meet it: through the public API, and through the files that it ships.
+
+mod documents;
