@@ -43,7 +43,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
     let draft = Draft {
         id: id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string()),
         context: context.clone(),
-        protocol_hash: protocol.clone(),
+        protocol_hash: protocol.to_string(),
         intent: rdf_file(intent)?,
         presentation,
         policies: policy.iter().map(|path| rdf_file(path)).collect::<Result<_, _>>()?,

@@ -1,6 +1,5 @@
 //! Building a message: the sender's side of stage 1.
 
-use crate::protocol::ProtocolHash;
 use crate::vocab::{EXTENSION, META_KIND, META_PROTOCOL_HASH};
 use serde_json::{Map, Value, json};
 
@@ -12,7 +11,7 @@ pub struct Draft {
     /// The message's context.
     pub context: Option<String>,
     /// The hash of the Protocol Document that the intent is written to.
-    pub protocol_hash: ProtocolHash,
+    pub protocol_hash: String,
     /// The intent.
     pub intent: (String, String),
     /// The Verifiable Presentation.
@@ -26,7 +25,7 @@ pub fn message(draft: &Draft) -> Value {
     let (text, media_type) = &draft.intent;
     let mut parts = vec![json!({
         "text": text, "mediaType": media_type,
-        "metadata": { META_KIND: "intent", META_PROTOCOL_HASH: draft.protocol_hash.as_str() },
+        "metadata": { META_KIND: "intent", META_PROTOCOL_HASH: draft.protocol_hash },
     })];
     parts.extend(draft.presentation.iter().map(|presentation| {
         json!({
