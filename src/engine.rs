@@ -87,7 +87,7 @@ impl Engine {
     }
 
     /// [`Engine::evaluate`], telling `watch` which stage is about to run. The watcher cannot change the answer.
-    fn evaluate_watched(&self, request: &Request, watch: &mut dyn FnMut(Stage)) -> Evaluation {
+    pub(crate) fn evaluate_watched(&self, request: &Request, watch: &mut dyn FnMut(Stage)) -> Evaluation {
         let mut draft = Draft::new(request, &self.config);
         // A panic can only come from a dependency. The draft is plain data, each field of it whole or absent.
         let judged = catch_unwind(AssertUnwindSafe(|| stages(request, &self.config, &mut draft, watch)))

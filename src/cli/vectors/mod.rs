@@ -3,7 +3,9 @@
 //! A suite is a folder with a `manifest.json` and its cases; a case names an operation, its input and what is expected.
 //! An operation calls the same functions that the engine calls.
 
+mod cases;
 mod evaluate_message;
+mod make;
 mod operations;
 
 use super::{Exit, Failure, Outcome, output};
@@ -16,6 +18,15 @@ pub(crate) enum Command {
     /// Run a suite: a line for each failure, then `N passed, N failed`
     Run {
         /// The suite's folder, or a folder of suites
+        folder: PathBuf,
+    },
+    /// Write the project's own suite, signed with its TEST-ONLY keys
+    Make {
+        /// The repository's folder
+        #[arg(long, default_value = ".")]
+        dir: PathBuf,
+        /// The suite's folder
+        #[arg(default_value = "vectors")]
         folder: PathBuf,
     },
 }
@@ -54,7 +65,17 @@ struct Mismatch {
 }
 
 pub(crate) fn run(command: &Command) -> Outcome {
-    let Command::Run { folder } = command;
+    match command {
+        Command::Run { folder } => run_suites(folder),
+        Command::Make { dir, folder } => {
+            let cases = make::run(dir, folder)?;
+            println!("{cases} cases in {}", folder.display());
+            Ok(Exit::Success)
+        }
+    }
+}
+
+fn run_suites(folder: &Path) -> Outcome {
     let mut passed = 0usize;
     let mut failed = 0usize;
     for suite in suites(folder)? {
