@@ -1,6 +1,7 @@
 //! `DecisionReportV1`.
 
 use crate::decision::Obligation;
+use crate::message::digest::jcs;
 use crate::message::{Digest, UnjudgedPart};
 use crate::refusal::{Evidence, Reason, Stage, WireCode};
 use serde::{Deserialize, Serialize};
@@ -114,6 +115,16 @@ pub struct ReportBody {
     pub unjudged_nodes: Vec<String>,
 }
 
+impl ReportBody {
+    /// The body's JCS form (RFC 8785): the octets that a re-decision must reproduce.
+    ///
+    /// # Errors
+    /// A value that JCS cannot write; a body holds none.
+    pub fn to_jcs(&self) -> Result<Vec<u8>, serde_json::Error> {
+        jcs(self)
+    }
+}
+
 /// One action under test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -215,4 +226,72 @@ pub struct DecisionReportV1 {
 impl DecisionReportV1 {
     /// The version word of this form.
     pub const VERSION: &'static str = "DecisionReportV1";
+}
+
+/// A granted body with every member that a grant can have.
+#[cfg(test)]
+pub(crate) fn example_body() -> ReportBody {
+    let hop = HopReport {
+        credential: Some("urn:uuid:5a2c5bb2-58c5-4e4f-a8d8-0d6f0d7a1f10".into()),
+        credential_digest: Digest::of("credential"),
+        issuer: "https://alice.example/#me".into(),
+        authorizes: Some("https://agent.example/#a".into()),
+        policy: "https://alice.example/policy/1".into(),
+        policy_digest: Digest::of("policy"),
+        binding: "embedded".into(),
+        valid_until: Some("2026-12-31T00:00:00.000Z".into()),
+    };
+    ReportBody {
+        engine_version: "0.1.0".into(),
+        configuration_generation: 1,
+        configuration_digest: Digest::of("configuration"),
+        instant: "2026-05-01T12:00:00.000Z".into(),
+        outcome: EvaluationOutcome::Granted,
+        stage: Stage::Policy,
+        wire_code: None,
+        reason: None,
+        evidence: None,
+        peer: "spiffe://example/agent-server".into(),
+        actor: Some("https://agent.example/#a".into()),
+        actor_unauthenticated: false,
+        message_id: Some("m-1".into()),
+        context: Some("c-1".into()),
+        message_digest: Digest::of("message"),
+        protocol_hash: Some(format!("sha256:{}", Digest::of("protocol"))),
+        intent_hash: Some(format!("sha256:{}", Digest::of("intent"))),
+        shacl_report: None,
+        root_principal: Some("https://alice.example/#me".into()),
+        actions: vec![ActionReport {
+            class: "https://schema.org/ReadAction".into(),
+            action: "http://www.w3.org/ns/odrl/2/read".into(),
+            target: "https://alice.example/notes/1".into(),
+        }],
+        holder: Some("https://agent.example/#a".into()),
+        presentation_digest: Some(Digest::of("presentation")),
+        chain: vec![hop.clone()],
+        actor_chain: vec![HopReport { credential: None, authorizes: None, valid_until: None, ..hop }],
+        attributes: vec![AttributeReport {
+            operand: "purpose".into(),
+            values: vec!["<https://example.org/purpose#backup>".into()],
+            stated: true,
+        }],
+        obligations: BTreeSet::from([Obligation {
+            action: "http://www.w3.org/ns/odrl/2/inform".into(),
+            target: None,
+            policy: "https://alice.example/policy/1".into(),
+        }]),
+        discharged: vec![
+            ("http://www.w3.org/ns/odrl/2/inform".into(), None),
+            ("http://www.w3.org/ns/odrl/2/delete".into(), Some("https://alice.example/notes/2".into())),
+        ],
+        not_after: Some("2026-05-01T12:05:00.000Z".into()),
+        inputs: vec![InputReport {
+            kind: "controller-document".into(),
+            id: "https://alice.example/".into(),
+            age_seconds: 12,
+        }],
+        marks: BTreeSet::from(["unbound".into()]),
+        unjudged_parts: vec![UnjudgedPart { index: 2, content: "text".into() }],
+        unjudged_nodes: vec!["_:c14n0".into()],
+    }
 }
