@@ -7,6 +7,8 @@
 
 mod admission;
 mod schema;
+#[cfg(test)]
+mod tests;
 
 use super::chain::{ChainVerifier, Row, first_link};
 use super::{Admission, Candidate, Entry, Ledger, LedgerError, LedgerSnapshot};
