@@ -1,5 +1,7 @@
 //! What every ledger must do. Each property runs on a memory and on a file ledger; what only a file can do is below.
 
+mod model;
+
 use super::{Admission, Candidate, Entry, Ledger, LedgerError, Recorded, SqliteLedger};
 use crate::audit::{DecisionOutcome, DecisionReportV1, EvaluationOutcome, ReportBody, example_body};
 use crate::decision::Obligation;

@@ -42,10 +42,7 @@ fn a_new_ledger_has_a_floor_unless_it_is_the_first() {
     let memory = SqliteLedger::in_memory(DOMAIN, at(40), SKEW).unwrap();
     for ledger in [&folder.reopened(), &memory] {
         let ask = Ask::new("m");
-        assert_eq!(
-            refused(ask.but(|ask| ask.created = at(100)).of(ledger)).0,
-            Reason::BeforeLedgerFloor
-        );
+        assert_eq!(refused(ask.but(|ask| ask.created = at(100)).of(ledger)).0, Reason::BeforeLedgerFloor);
         admitted(ask.but(|ask| ask.created = at(101)).of(ledger));
     }
     let first = Folder::new();
@@ -249,8 +246,9 @@ fn a_fault_at_any_step_leaves_nothing() {
             "UPDATE ON main.meta",
         ] {
             for when in ["BEFORE", "AFTER"] {
-                let fault =
-                    format!("CREATE TEMP TRIGGER fault {when} {step} BEGIN SELECT RAISE(ABORT, 'fault'); END");
+                let fault = format!(
+                    "CREATE TEMP TRIGGER fault {when} {step} BEGIN SELECT RAISE(ABORT, 'fault'); END"
+                );
                 ledger.lock().unwrap().execute_batch(&fault).unwrap();
                 let answer = ask.but(|_| ()).of(&ledger);
                 assert!(matches!(answer, Err(LedgerError::Store(_))), "{when} {step}: {answer:?}");
