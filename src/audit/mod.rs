@@ -9,3 +9,6 @@ pub use report::{
     ActionReport, AttributeReport, DecisionOutcome, DecisionReportV1, EvaluationOutcome, HopReport,
     InputReport, ReportBody, ReportEnvelope,
 };
+
+#[cfg(test)]
+pub(crate) use report::example_body;
