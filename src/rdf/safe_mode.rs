@@ -263,66 +263,80 @@ impl Walk<'_> {
         if self.depth > self.limits.graph_depth {
             return Err(RdfError::TooLarge("levels of nesting"));
         }
-        let mut subject = None;
-        let mut types = None;
-        for (key, value) in object {
+        let (mut id, mut types) = (None, None);
+        for (key, value) in object.iter().filter(|(key, _)| key.as_str() != "@context") {
             match active.expand(key, true) {
-                Name::Keyword("@id") if subject.is_none() => subject = Some(identifier(value, active)?),
+                Name::Keyword("@id") if id.is_none() => id = Some(value),
                 Name::Keyword("@type") if types.is_none() => types = Some(value),
-                Name::Keyword("@context") if key == "@context" => (),
-                Name::Iri(_) => (),
                 Name::Keyword(_) => return Err(malformed("a keyword stands where it is not read")),
-                Name::Blank | Name::Nothing => {
-                    return Err(malformed("a member has no meaning in its context"));
-                }
+                // Terms may yet be defined by the context of a type.
+                Name::Iri(_) | Name::Blank | Name::Nothing => (),
             }
         }
-        let subject = subject.unwrap_or_else(|| BLANK.to_owned());
-        let active = match types {
-            Some(types) => self.types(types, active, graph, &subject)?,
-            None => Arc::clone(active),
+        let (types, scoped) = self.types(types, active)?;
+        let subject = match id {
+            Some(id) => identifier(id, &scoped)?,
+            None => BLANK.to_owned(),
         };
-        for (key, value) in object {
-            match active.expand(key, true) {
-                Name::Iri(predicate) => {
-                    let at = Position { graph, subject: &subject, predicate: &predicate };
-                    self.property(key, value, &active, &at)?;
-                }
-                Name::Keyword("@id" | "@type" | "@context") => (),
-                _ => return Err(malformed("a member has no meaning in its context")),
-            }
+        for iri in types {
+            let at = Position { graph, subject: &subject, predicate: &format!("{RDF}type") };
+            self.note(&at, &format!("<{iri}>"));
         }
+        self.properties(object, active, &scoped, graph, &subject)?;
         self.depth -= 1;
         Ok(subject)
     }
 
-    fn types<'a>(
+    fn properties<'a>(
         &mut self,
-        types: &'a Value,
+        object: &'a Map<String, Value>,
         active: &Arc<Active<'a>>,
+        scoped: &Arc<Active<'a>>,
         graph: &str,
         subject: &str,
-    ) -> Result<Arc<Active<'a>>, RdfError> {
+    ) -> Result<(), RdfError> {
+        for (key, value) in object.iter().filter(|(key, _)| key.as_str() != "@context") {
+            match scoped.expand(key, true) {
+                Name::Iri(predicate) => {
+                    let at = Position { graph, subject, predicate: &predicate };
+                    self.property(key, value, scoped, &at)?;
+                }
+                keyword @ Name::Keyword(_) if keyword == active.expand(key, true) => (),
+                _ => return Err(malformed("a member has no meaning in its context")),
+            }
+        }
+        Ok(())
+    }
+
+    /// The types of a node, and the context that they leave in force for its members.
+    fn types<'a>(
+        &mut self,
+        types: Option<&'a Value>,
+        active: &Arc<Active<'a>>,
+    ) -> Result<(Vec<String>, Arc<Active<'a>>), RdfError> {
         let types = match types {
-            Value::Array(types) if types.is_empty() => return Err(malformed("a list of types is empty")),
-            Value::Array(types) => types.as_slice(),
-            single => std::slice::from_ref(single),
+            None => return Ok((Vec::new(), Arc::clone(active))),
+            Some(Value::Array(types)) if types.is_empty() => {
+                return Err(malformed("a list of types is empty"));
+            }
+            Some(Value::Array(types)) => types.as_slice(),
+            Some(single) => std::slice::from_ref(single),
         };
         let names: Option<Vec<&str>> = types.iter().map(Value::as_str).collect();
         let mut names = names.ok_or_else(|| malformed("a type is not a string"))?;
         names.sort_unstable();
+        let mut iris = Vec::new();
         let mut result = Arc::clone(active);
         for name in names {
-            let Name::Iri(iri) = active.expand(name, true) else {
-                return Err(malformed("a type has no meaning in its context"));
-            };
-            let at = Position { graph, subject, predicate: &format!("{RDF}type") };
-            self.note(&at, &format!("<{iri}>"));
+            match active.expand(name, true) {
+                Name::Iri(iri) => iris.push(iri),
+                _ => return Err(malformed("a type has no meaning in its context")),
+            }
             if let Some(scoped) = active.term(name).and_then(|term| term.context) {
                 result = Arc::new(self.contexts.of_type(&result, scoped)?);
             }
         }
-        Ok(result)
+        Ok((iris, result))
     }
 
     fn property<'a>(

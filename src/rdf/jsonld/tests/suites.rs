@@ -93,7 +93,7 @@ fn inline_context(canonical: &str) -> Value {
         context[name] = match name {
             "image" => json!({"@id": iri, "@type": "@id"}),
             "residentSince" | "birthDate" => {
-                json!({"@id": iri, "@type": "http://www.w3.org/2001/XMLSchema#date"})
+                json!({"@id": iri, "@type": "http://www.w3.org/2001/XMLSchema#dateTime"})
             }
             _ => json!(iri),
         };
