@@ -6,6 +6,7 @@
 pub(crate) mod action;
 pub(crate) mod admit;
 pub(crate) mod digest;
+mod form;
 pub(crate) mod intent;
 pub(crate) mod strict_json;
 pub(crate) mod target;
