@@ -53,20 +53,26 @@ pub(crate) fn admit(request: &Request, config: &Config) -> Result<Admitted, Refu
 fn read(message: &MessageInput, limits: &Limits) -> Result<Form, Refusal> {
     let value = match message {
         MessageInput::Bytes(octets) => strict_json::read(octets, limits),
-        MessageInput::Typed(message) => write(message, limits).and_then(|octets| strict_json::read(&octets, limits)),
+        MessageInput::Typed(message) => {
+            write(message, limits).and_then(|octets| strict_json::read(&octets, limits))
+        }
     };
     Form::check(&value.map_err(unreadable)?, limits)
 }
 
 fn write(message: &a2a::Message, limits: &Limits) -> Result<Vec<u8>, JsonError> {
     // Serialization recurses, so the depth of every embedded value is checked before it.
-    let of_parts = message.parts.iter().flat_map(|part| part.metadata.iter()).flat_map(|members| members.values());
+    let of_parts =
+        message.parts.iter().flat_map(|part| part.metadata.iter()).flat_map(|members| members.values());
     let of_message = message.metadata.iter().flat_map(|members| members.values());
     let contents = message.parts.iter().filter_map(|part| match &part.content {
         a2a::PartContent::Data(value) => Some(value),
         _ => None,
     });
-    of_parts.chain(of_message).chain(contents).try_for_each(|value| strict_json::check_depth(value, limits))?;
+    of_parts
+        .chain(of_message)
+        .chain(contents)
+        .try_for_each(|value| strict_json::check_depth(value, limits))?;
     serde_json::to_vec(message).map_err(|_| JsonError::Malformed("a message that JSON cannot write"))
 }
 
@@ -160,14 +166,18 @@ impl Authorization {
             "data" if !part.value().is_object() => {
                 Err(malformed(part.pointer("data"), "an authorization that is not an object"))
             }
-            "data" if media_type.is_none_or(|text| is_utf8_of(text, "application/vp")) => Ok(Self::DataIntegrity),
+            "data" if media_type.is_none_or(|text| is_utf8_of(text, "application/vp")) => {
+                Ok(Self::DataIntegrity)
+            }
             "data" => Ok(Self::Unsupported),
             "text" => Ok(match media_type {
                 Some(text) if is_utf8_of(text, "application/vp+jwt") => Self::Jose,
                 Some(text) => readable_rdf(text).map_or(Self::Unsupported, Self::Policy),
                 None => Self::Unsupported,
             }),
-            content => Err(malformed(part.pointer(content), "an authorization that is neither data nor text")),
+            content => {
+                Err(malformed(part.pointer(content), "an authorization that is neither data nor text"))
+            }
         }
     }
 }
@@ -184,7 +194,8 @@ struct Sorted<'form> {
 
 impl<'form> Sorted<'form> {
     fn of(form: &'form Form, limits: &Limits) -> Result<Self, Refusal> {
-        let mut sorted = Self { intent: None, authorizations: Vec::new(), other: false, unjudged: Vec::new() };
+        let mut sorted =
+            Self { intent: None, authorizations: Vec::new(), other: false, unjudged: Vec::new() };
         let mut kinds = Vec::new();
         for part in form.parts() {
             let Some(kind) = Kind::of(&part)? else {
@@ -233,7 +244,12 @@ impl<'form> Sorted<'form> {
     }
 }
 
-fn envelope(form: &Form, facts: MessageFacts, sorted: &Sorted<'_>, intent: Part<'_>) -> Result<Envelope, Refusal> {
+fn envelope(
+    form: &Form,
+    facts: MessageFacts,
+    sorted: &Sorted<'_>,
+    intent: Part<'_>,
+) -> Result<Envelope, Refusal> {
     let media_type = intent.media_type().and_then(readable_rdf).ok_or_else(|| unsupported(&intent))?;
     let mut presentation = None;
     let mut policy_parts = Vec::new();
@@ -242,7 +258,8 @@ fn envelope(form: &Form, facts: MessageFacts, sorted: &Sorted<'_>, intent: Part<
         let text = || part.text().unwrap_or_default().to_owned();
         match authorization {
             Authorization::DataIntegrity => {
-                presentation = Some(PresentationPart::DataIntegrity { index, document: part.value().clone() });
+                presentation =
+                    Some(PresentationPart::DataIntegrity { index, document: part.value().clone() });
             }
             Authorization::Jose => presentation = Some(PresentationPart::Jose { index, compact: text() }),
             Authorization::Policy(media_type) => {
@@ -318,7 +335,8 @@ fn at(reason: Reason, path: impl Into<String>, detail: &str) -> Refusal {
 }
 
 fn not_active() -> Refusal {
-    Refusal::new(Stage::Admit, Reason::ExtensionNotActive).with(|evidence| evidence.expected = Some(EXTENSION.into()))
+    Refusal::new(Stage::Admit, Reason::ExtensionNotActive)
+        .with(|evidence| evidence.expected = Some(EXTENSION.into()))
 }
 
 fn unsupported(part: &Part<'_>) -> Refusal {

@@ -10,6 +10,8 @@ mod form;
 pub(crate) mod intent;
 pub(crate) mod strict_json;
 pub(crate) mod target;
+#[cfg(test)]
+mod testing;
 
 pub(crate) use action::ActionsUnderTest;
 pub use digest::Digest;
