@@ -5,7 +5,7 @@
 //! nothing is written before everything holds.
 
 use crate::audit::Draft;
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::credential::VerifiedPresentation;
 use crate::decision::{Evaluation, Grant, NotOurs, Outcome};
 use crate::ledger::{Ledger, LedgerError};
@@ -16,6 +16,7 @@ use crate::rdf::Budget;
 use crate::refusal::{Refusal, Stage};
 use crate::request::{Conversation, Instant, Request, Snapshot};
 use crate::shape::ConformingIntent;
+use chrono::SubsecRound as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -51,8 +52,15 @@ impl Clock for SystemClock {
 
 impl Engine {
     /// An engine that is whole: there is none without a configuration, a ledger and a clock.
-    pub fn new(config: Config, ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Self {
-        Self { config: Arc::new(config), ledger, clock }
+    ///
+    /// # Errors
+    /// [`ConfigError`] where the ledger serves another domain than the configuration: two ledgers need two domains, and
+    /// one ledger can admit for its own only.
+    pub fn new(config: Config, ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Result<Self, ConfigError> {
+        match config.domains.iter().find(|domain| *domain != ledger.domain()) {
+            None => Ok(Self { config: Arc::new(config), ledger, clock }),
+            Some(stranger) => Err(ConfigError::new("domains", format!("the ledger does not serve {stranger}"))),
+        }
     }
 
     /// The checked configuration.
@@ -66,6 +74,8 @@ impl Engine {
     /// [`LedgerError`]
     pub fn snapshot(&self, instant: Instant) -> Result<Snapshot, LedgerError> {
         let memory = self.ledger.snapshot()?;
+        // Reports write milliseconds, and a re-decision at the reported instant must find the same.
+        let instant = instant.trunc_subsecs(3);
         Ok(Snapshot { revoked: memory.revoked, counts: memory.counts, ..self.empty_snapshot(instant) })
     }
 

@@ -7,6 +7,11 @@ use crate::refusal::{Evidence, Reason, Stage, WireCode};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// An instant as reports write it: RFC 3339 in UTC, with milliseconds.
+pub(crate) fn instant_text(instant: crate::request::Instant) -> String {
+    instant.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
+}
+
 /// The outcome of the evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let message = serde_json::to_vec(&ask.message()?)?;
     let config = world.config(now)?;
     let ledger = SqliteLedger::in_memory_first(config.default_domain(), config.skew())?;
-    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock));
+    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
     let floor = floor(&world, arguments.runs);
     println!("floor F: the two Ed25519 checks of a one-hop message, {:.1} us\n", floor.as_secs_f64() * 1e6);
     println!("{:<34} {:>12} {:>12} {:>9}", "case", "p50", "p99", "p50");
@@ -133,7 +133,7 @@ fn durable(world: &World, runs: usize) -> Result<Times, Failure> {
     let config = world.config(now)?;
     let ledger =
         SqliteLedger::create(&path, config.default_domain(), true, now - chrono::TimeDelta::minutes(1), config.skew())?;
-    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock));
+    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
     let mut times = Times::default();
     for number in 0..runs {
         let mut ask = world.ask(Intent::grant_bob(), chrono::Utc::now())?;

@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         return evaluate(arguments, config, message, facts, now);
     }
     let ledger = SqliteLedger::open(&file.ledger_path(), config.default_domain(), config.skew())?;
-    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock));
+    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
     let decided = engine.decide(message, facts);
     if arguments.json {
         output::write(None, &serde_json::to_string_pretty(&decided.report)?)?;
@@ -94,7 +94,7 @@ fn evaluate(
     now: Instant,
 ) -> Outcome {
     let ledger = SqliteLedger::in_memory(config.default_domain(), now, config.skew())?;
-    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock));
+    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
     let snapshot = engine.snapshot(now)?;
     let evaluation = engine.evaluate(&Request { message, facts, snapshot });
     let (outcome, exit) = match &evaluation.outcome {

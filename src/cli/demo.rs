@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         now - TimeDelta::minutes(1),
         config.skew(),
     )?;
-    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock));
+    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
     if !arguments.json {
         introduce(&world);
     }
@@ -211,7 +211,7 @@ mod tests {
         let world = World::open(repository()).unwrap();
         let config = world.config(now).unwrap();
         let ledger = SqliteLedger::in_memory_first(config.default_domain(), config.skew()).unwrap();
-        let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock));
+        let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock)).unwrap();
         let mut allowed = 0;
         let mut reasons: BTreeSet<Reason> = BTreeSet::new();
         for step in steps(&world, now).unwrap() {

@@ -93,7 +93,7 @@ struct ProtocolEntry {
 /// Where decisions are recorded.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LedgerSettings {
+struct LedgerSettings {
     /// The SQLite file.
     path: PathBuf,
 }

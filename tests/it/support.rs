@@ -47,11 +47,11 @@ pub fn engine() -> Engine {
 
 pub fn engine_with(config: Config) -> Engine {
     let ledger = SqliteLedger::in_memory_first(config.default_domain(), config.skew()).unwrap();
-    Engine::new(config, Arc::new(ledger), TestClock::at(noon()))
+    Engine::new(config, Arc::new(ledger), TestClock::at(noon())).unwrap()
 }
 
 pub fn engine_on(ledger: Arc<dyn Ledger>, clock: Arc<TestClock>) -> Engine {
-    Engine::new(world().config(noon()).unwrap(), ledger, clock)
+    Engine::new(world().config(noon()).unwrap(), ledger, clock).unwrap()
 }
 
 /// The example's allowed grant, made a second before noon.

@@ -57,7 +57,7 @@ pub(super) fn run(input: &Value, folder: &Folder) -> Result<Value, Failure> {
     let config = input.get("config").and_then(Value::as_str).unwrap_or("writgate.toml");
     let config = ConfigFile::read(&folder.suite.join(config))?.load(moment.instant)?;
     let ledger = SqliteLedger::in_memory(config.default_domain(), moment.instant, config.skew())?;
-    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock));
+    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
     let snapshot = Snapshot {
         revoked: moment.revoked,
         counts: moment.counts,
