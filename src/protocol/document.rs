@@ -132,7 +132,9 @@ fn the_document(graph: &Graph) -> Result<NamedNode, LoadError> {
     let mut documents = graph.subjects_for_predicate_object(TYPE, class);
     match (documents.next(), documents.next()) {
         (Some(NamedOrBlankNodeRef::NamedNode(id)), None) => Ok(id.into_owned()),
-        _ => Err(LoadError::Malformed("the graph does not hold exactly one a2a:ProtocolDocument with an IRI".into())),
+        _ => Err(LoadError::Malformed(
+            "the graph does not hold exactly one a2a:ProtocolDocument with an IRI".into(),
+        )),
     }
 }
 
@@ -158,7 +160,8 @@ fn shapes_of(graph: &Graph, id: &NamedNode, predicate: &str) -> Result<Vec<Named
 mod tests {
     use super::*;
 
-    const PREFIXES: &str = "@prefix a2a: <https://w3id.org/jeswr/a2a#>. @prefix sh: <http://www.w3.org/ns/shacl#>.
+    const PREFIXES: &str =
+        "@prefix a2a: <https://w3id.org/jeswr/a2a#>. @prefix sh: <http://www.w3.org/ns/shacl#>.
         @prefix owl: <http://www.w3.org/2002/07/owl#>. @prefix ex: <https://example.org/>. ";
     const SHAPE: &str = "ex:Request a sh:NodeShape; sh:property [ sh:path ex:name; sh:minCount 1 ]. ";
 
@@ -221,7 +224,9 @@ mod tests {
     fn a_document_has_a_request_shape_in_its_graph() {
         assert!(malformed(&format!("ex:p a a2a:ProtocolDocument. {SHAPE}")));
         assert!(malformed(&format!("ex:p a a2a:ProtocolDocument; a2a:requestShape ex:Elsewhere. {SHAPE}")));
-        assert!(malformed(&format!("ex:p a a2a:ProtocolDocument; a2a:requestShape ex:Request, \"x\". {SHAPE}")));
+        assert!(malformed(&format!(
+            "ex:p a a2a:ProtocolDocument; a2a:requestShape ex:Request, \"x\". {SHAPE}"
+        )));
         assert!(malformed(
             "ex:p a a2a:ProtocolDocument; a2a:requestShape ex:S. ex:S sh:property [ sh:path ex:a; sh:minCount 1 ]."
         ));
@@ -267,7 +272,9 @@ mod tests {
 
     #[test]
     fn the_worked_document_has_its_published_hash() {
-        let Some(text) = crate::shape::tests::shared("vectors/a2a-rdf/cases/intent-valid/protocol-document.ttl") else {
+        let Some(text) =
+            crate::shape::tests::shared("vectors/a2a-rdf/cases/intent-valid/protocol-document.ttl")
+        else {
             return;
         };
         let pin = "sha256:4af1e70e42283872cbc0dd3a5eeaa1bd86adda728c993447bed8930d990ab509";

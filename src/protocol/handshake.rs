@@ -105,12 +105,16 @@ impl Handshake {
     /// # Errors
     /// [`HandshakeError`]
     pub fn decode_graph(text: &str, media_type: &str, limits: &Limits) -> Result<Self, HandshakeError> {
-        let media_type =
-            RdfMediaType::parse(media_type).ok_or(HandshakeError("the payload is neither Turtle nor JSON-LD"))?;
+        let media_type = RdfMediaType::parse(media_type)
+            .ok_or(HandshakeError("the payload is neither Turtle nor JSON-LD"))?;
         let graph = rdf::parse_graph(text, media_type, limits)
             .map_err(|_| HandshakeError("the payload is not well-formed RDF of one default graph"))?;
         let subject = Subject::only(&graph)?;
-        if subject.is_offer { subject.offer().map(Self::Offer) } else { subject.response().map(Self::Response) }
+        if subject.is_offer {
+            subject.offer().map(Self::Offer)
+        } else {
+            subject.response().map(Self::Response)
+        }
     }
 
     /// The JSON form.
@@ -365,7 +369,9 @@ impl<'a> Subject<'a> {
     /// `xsd:boolean` has the lexical forms `1` and `0` too; here only the JSON ones are read.
     fn flag(&self, predicate: &str) -> Result<bool, HandshakeError> {
         let flag = match self.one(predicate)? {
-            Some(Term::Literal(literal)) if literal.datatype() == xsd::BOOLEAN => literal.value().parse().ok(),
+            Some(Term::Literal(literal)) if literal.datatype() == xsd::BOOLEAN => {
+                literal.value().parse().ok()
+            }
             _ => None,
         };
         flag.ok_or(HandshakeError("a flag is missing or not the xsd:boolean `true` or `false`"))
@@ -374,7 +380,9 @@ impl<'a> Subject<'a> {
     fn text(&self, predicate: &str) -> Result<Option<String>, HandshakeError> {
         match self.one(predicate)? {
             None => Ok(None),
-            Some(Term::Literal(literal)) if literal.datatype() == xsd::STRING || literal.language().is_some() => {
+            Some(Term::Literal(literal))
+                if literal.datatype() == xsd::STRING || literal.language().is_some() =>
+            {
                 bounded(literal.value()).map(Some)
             }
             Some(_) => Err(HandshakeError("a name or reason is no text")),

@@ -37,10 +37,8 @@ impl ProtocolRegistry {
         let claim =
             envelope.protocol_hash_claim.as_deref().ok_or_else(|| refuse(Reason::MissingProtocolHash))?;
         let seen = |refusal: Refusal| refusal.with(|evidence| evidence.seen = Some(claim.to_owned()));
-        let hash: ProtocolHash =
-            claim.parse().map_err(|_| seen(refuse(Reason::HashPrefixUnknown)))?;
-        let document =
-            self.documents.get(&hash).ok_or_else(|| seen(refuse(Reason::UnknownProtocol)))?;
+        let hash: ProtocolHash = claim.parse().map_err(|_| seen(refuse(Reason::HashPrefixUnknown)))?;
+        let document = self.documents.get(&hash).ok_or_else(|| seen(refuse(Reason::UnknownProtocol)))?;
         // One answer for both: who may not speak a document does not learn that it is here.
         if !document.settings.declared && !conversation.agreed.contains(hash.as_str()) {
             return Err(seen(refuse(Reason::UnknownProtocol)));
@@ -58,7 +56,8 @@ mod tests {
     use crate::rdf::RdfMediaType;
     use std::collections::{BTreeMap, BTreeSet};
 
-    const DOCUMENT: &str = "@prefix a2a: <https://w3id.org/jeswr/a2a#>. @prefix sh: <http://www.w3.org/ns/shacl#>.
+    const DOCUMENT: &str =
+        "@prefix a2a: <https://w3id.org/jeswr/a2a#>. @prefix sh: <http://www.w3.org/ns/shacl#>.
         <urn:p> a a2a:ProtocolDocument; a2a:requestShape <urn:s>.
         <urn:s> a sh:NodeShape; sh:nodeKind sh:IRI.";
 
@@ -122,7 +121,10 @@ mod tests {
     #[test]
     fn an_agreement_makes_no_document_known_that_is_not_pinned() {
         let other = format!("sha256:{}", "0".repeat(64));
-        assert_eq!(select(true, std::slice::from_ref(&other), Some(other.clone())), Some(Reason::UnknownProtocol));
+        assert_eq!(
+            select(true, std::slice::from_ref(&other), Some(other.clone())),
+            Some(Reason::UnknownProtocol)
+        );
     }
 
     #[test]

@@ -213,8 +213,7 @@ impl Run {
 
 /// Whether the engine reads a term into a value that gives the same term back.
 pub(super) fn survives(term: &Term) -> bool {
-    is_well_typed(term)
-        && Object::try_from(term.clone()).is_ok_and(|object| Term::from(object) == *term)
+    is_well_typed(term) && Object::try_from(term.clone()).is_ok_and(|object| Term::from(object) == *term)
 }
 
 /// Whether a literal is of its datatype, as far as the engine knows the datatype.
@@ -267,10 +266,9 @@ fn load(data: &Graph) -> Result<OxigraphInMemory, ValidationError> {
 fn selected(data: &Graph, target: &TargetSelector) -> Vec<Term> {
     match target {
         TargetSelector::Node(term) => vec![term.clone()],
-        TargetSelector::SubjectsOf(predicate) => data
-            .triples_for_predicate(predicate)
-            .map(|triple| triple.subject.into_owned().into())
-            .collect(),
+        TargetSelector::SubjectsOf(predicate) => {
+            data.triples_for_predicate(predicate).map(|triple| triple.subject.into_owned().into()).collect()
+        }
         TargetSelector::ObjectsOf(predicate) => {
             data.triples_for_predicate(predicate).map(|triple| triple.object.into_owned()).collect()
         }

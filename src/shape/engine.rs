@@ -164,8 +164,16 @@ impl Engine<Store> for CountingEngine {
                 let longest = usize::try_from(bound.max_length()).unwrap_or_default();
                 judge_lengths(component, shape, values, path, |length| length <= longest)?
             }
-            _ => validator(component)?
-                .validate_native(component, shape, store, self, values, source_shape, path, shapes)?,
+            _ => validator(component)?.validate_native(
+                component,
+                shape,
+                store,
+                self,
+                values,
+                source_shape,
+                path,
+                shapes,
+            )?,
         };
         if outcome.violations().len() + outcome.evidences().len() < verdicts_due(component, values) {
             return Err(unjudged());
@@ -201,11 +209,7 @@ impl Engine<Store> for CountingEngine {
         Err(unjudged())
     }
 
-    fn target_object_of(
-        &self,
-        _: &Store,
-        _: &rudof_iri::IriS,
-    ) -> Result<FocusNodes<Store>, ValidationError> {
+    fn target_object_of(&self, _: &Store, _: &rudof_iri::IriS) -> Result<FocusNodes<Store>, ValidationError> {
         Err(unjudged())
     }
 

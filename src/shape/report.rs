@@ -17,7 +17,8 @@ const MAX_REPORT_OCTETS: usize = 64 << 10;
 /// Octets of a report that is read back.
 const MAX_READ_OCTETS: usize = 512 << 10;
 /// What is said where nothing else can be.
-const MINIMAL: &str = "@prefix sh: <http://www.w3.org/ns/shacl#> .\n[] a sh:ValidationReport ;\n\tsh:conforms false .\n";
+const MINIMAL: &str =
+    "@prefix sh: <http://www.w3.org/ns/shacl#> .\n[] a sh:ValidationReport ;\n\tsh:conforms false .\n";
 
 /// A validation result in the terms of a report, ordered by what it says.
 #[derive(Debug, Clone)]

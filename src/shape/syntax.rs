@@ -41,7 +41,7 @@ enum Values {
     Shapes,
     Path,
     Message,
-    /// Not read.
+    /// Not read here.
     Any,
 }
 
@@ -118,7 +118,7 @@ const PARAMETERS: &[Parameter] = &[
     many("hasValue", Values::Constant, Role::Constraint),
     one("in", Values::Constants, Role::Constraint),
     many("targetClass", Values::Iri, Role::Target),
-    many("targetNode", Values::Constant, Role::Target),
+    many("targetNode", Values::Any, Role::Target),
     many("targetSubjectsOf", Values::Iri, Role::Target),
     many("targetObjectsOf", Values::Iri, Role::Target),
     one("path", Values::Path, Role::Path),
@@ -266,7 +266,9 @@ impl ShapesGraph {
                     stack.push((node, true));
                     for child in &shape.references {
                         if open.contains(child) {
-                            return unusable(format!("{child} refers to itself, directly or through other shapes"));
+                            return unusable(format!(
+                                "{child} refers to itself, directly or through other shapes"
+                            ));
                         }
                         if !depth.contains_key(child) {
                             stack.push((child, false));
@@ -385,7 +387,11 @@ impl ShapeReader<'_> {
     }
 
     /// Checks a value's kind, copies what hangs from it, and returns the shapes that it refers to.
-    fn check_value(&mut self, parameter: &Parameter, value: &Term) -> Result<Vec<NamedOrBlankNode>, ShapeError> {
+    fn check_value(
+        &mut self,
+        parameter: &Parameter,
+        value: &Term,
+    ) -> Result<Vec<NamedOrBlankNode>, ShapeError> {
         let name = parameter.name;
         let fits = match parameter.values {
             Values::Any | Values::Path => true,
@@ -398,7 +404,8 @@ impl ShapeReader<'_> {
             Values::Pattern => text(value).is_some_and(is_small_pattern),
             Values::Flag => flag(value).is_some(),
             Values::Message => {
-                matches!(value, Term::Literal(literal) if literal.language().is_some()) || text(value).is_some()
+                matches!(value, Term::Literal(literal) if literal.language().is_some())
+                    || text(value).is_some()
             }
             Values::Shape => match as_node(value.as_ref()) {
                 Some(node) => return Ok(vec![node]),
@@ -416,13 +423,21 @@ impl ShapeReader<'_> {
             Values::Texts => self.list(value)?.iter().all(|member| text(member).is_some()),
             Values::Constants => self.list(value)?.iter().all(is_constant),
         };
-        if fits { Ok(Vec::new()) } else { unusable(format!("sh:{name} of {} has an unusable value", self.node)) }
+        if fits {
+            Ok(Vec::new())
+        } else {
+            unusable(format!("sh:{name} of {} has an unusable value", self.node))
+        }
     }
 
     /// The shape's types: an implicit class target, and a kind that agrees with `sh:path`.
     fn check_kind(&mut self, shape: &mut Shape) -> Result<(), ShapeError> {
         let is_a = |class: &str| {
-            self.source.contains(TripleRef::new(self.node, rdf_terms::TYPE, NamedNodeRef::new_unchecked(class)))
+            self.source.contains(TripleRef::new(
+                self.node,
+                rdf_terms::TYPE,
+                NamedNodeRef::new_unchecked(class),
+            ))
         };
         let (node_shape, property_shape) = (is_a(sh::NODE_SHAPE), is_a(sh_iri("PropertyShape").as_str()));
         if (node_shape && shape.path.is_some()) || (property_shape && shape.path.is_none()) {
@@ -445,9 +460,8 @@ impl ShapeReader<'_> {
 
     fn target(&self, name: &str, value: &Term) -> Result<TargetSelector, ShapeError> {
         match (name, value) {
-            ("targetNode", Term::NamedNode(_) | Term::Literal(_)) if is_constant(value) => {
-                Ok(TargetSelector::Node(value.clone()))
-            }
+            // Selected here, so it need not survive the engine's reading.
+            ("targetNode", Term::NamedNode(_) | Term::Literal(_)) => Ok(TargetSelector::Node(value.clone())),
             ("targetClass", Term::NamedNode(iri)) => Ok(TargetSelector::Class(iri.clone())),
             ("targetSubjectsOf", Term::NamedNode(iri)) => Ok(TargetSelector::SubjectsOf(iri.clone())),
             ("targetObjectsOf", Term::NamedNode(iri)) => Ok(TargetSelector::ObjectsOf(iri.clone())),
@@ -508,7 +522,8 @@ pub(super) fn read_list(source: &Graph, copy: &mut Graph, head: &Term) -> Result
         let Some(node) = as_node(cell.as_ref()) else { return unusable("a list ends in a literal") };
         let mut first = source.objects_for_subject_predicate(&node, rdf_terms::FIRST);
         let mut rest = source.objects_for_subject_predicate(&node, rdf_terms::REST);
-        let (Some(member), None, Some(next), None) = (first.next(), first.next(), rest.next(), rest.next()) else {
+        let (Some(member), None, Some(next), None) = (first.next(), first.next(), rest.next(), rest.next())
+        else {
             return unusable("a list has a cell without exactly one rdf:first and one rdf:rest");
         };
         if members.len() >= MAX_LIST {
