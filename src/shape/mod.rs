@@ -5,7 +5,12 @@
 //! severity refuses, and so does a validation that validated nothing.
 
 mod compiled;
+mod engine;
+mod path;
 mod report;
+mod syntax;
+#[cfg(test)]
+pub(crate) mod tests;
 
 pub(crate) use compiled::{CompiledShapes, ShapeError, Validation};
 pub(crate) use report::without_data_literals;
