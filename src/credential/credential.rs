@@ -89,4 +89,9 @@ impl Credential {
         let _ = (snapshot, controller_max_age);
         Err(PaperError::malformed("not implemented"))
     }
+
+    /// The earliest end of the credential and its proofs: `validUntil` and each proof's `expires`.
+    pub(crate) fn not_after(&self) -> Option<Instant> {
+        self.proofs.iter().filter_map(|proof| proof.expires).chain(self.valid_until).min()
+    }
 }
