@@ -7,6 +7,7 @@ pub(crate) mod binding;
 pub(crate) mod controller;
 pub(crate) mod credential;
 pub(crate) mod data_integrity;
+pub(crate) mod date_time;
 pub mod issue;
 pub(crate) mod key;
 pub(crate) mod presentation;
