@@ -4,6 +4,7 @@
 //! binding of its policy). A paper is read from the graph whose hash was signed, never from its JSON member names.
 
 pub(crate) mod binding;
+mod challenge;
 mod content_digest;
 pub(crate) mod controller;
 pub(crate) mod credential;
@@ -13,7 +14,9 @@ pub mod issue;
 pub(crate) mod key;
 mod node;
 pub(crate) mod presentation;
+mod presentation_graph;
 
+pub use challenge::{ChallengeBinding, bound_challenge};
 pub use controller::ControllerDocuments;
 pub(crate) use credential::Credential;
 pub(crate) use presentation::VerifiedPresentation;
