@@ -6,9 +6,12 @@
 pub(crate) mod action;
 pub(crate) mod admit;
 pub(crate) mod digest;
+mod form;
 pub(crate) mod intent;
 pub(crate) mod strict_json;
 pub(crate) mod target;
+#[cfg(test)]
+mod testing;
 
 pub(crate) use action::ActionsUnderTest;
 pub use digest::Digest;

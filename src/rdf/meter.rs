@@ -1,0 +1,84 @@
+//! The limits that hold while a parser emits quads.
+
+use super::RdfError;
+use crate::limits::Limits;
+use oxrdf::{BlankNode, GraphNameRef, NamedOrBlankNodeRef, QuadRef, TermRef};
+use std::collections::HashSet;
+
+/// How many times its own byte limit a document's terms may add up to once prefixes and terms are written out. A few
+/// kilobytes of prefix used by every triple would else fill gigabytes.
+const EXPANSION: usize = 16;
+
+/// Counts what a parser emits, and refuses the first quad over a limit or beyond RDF 1.1, which RDFC-1.0 is for. (The
+/// parsers read RDF 1.2, because a dependency switches that on.)
+pub(super) struct Meter<'a> {
+    limits: &'a Limits,
+    triples: usize,
+    octets: usize,
+    blank_nodes: HashSet<BlankNode>,
+}
+
+impl<'a> Meter<'a> {
+    pub(super) fn new(limits: &'a Limits) -> Self {
+        Self { limits, triples: 0, octets: 0, blank_nodes: HashSet::new() }
+    }
+
+    /// Quads counted so far, repetitions included.
+    pub(super) fn quads(&self) -> usize {
+        self.triples
+    }
+
+    /// Counts one quad.
+    ///
+    /// # Errors
+    /// [`RdfError::TooLarge`] when a limit is passed, [`RdfError::Malformed`] for RDF 1.2.
+    pub(super) fn count(&mut self, quad: QuadRef<'_>) -> Result<(), RdfError> {
+        self.triples += 1;
+        if self.triples > self.limits.triples {
+            return Err(RdfError::TooLarge("triples"));
+        }
+        match quad.subject {
+            NamedOrBlankNodeRef::NamedNode(node) => self.text(node.as_str())?,
+            NamedOrBlankNodeRef::BlankNode(node) => self.blank_node(node.into_owned())?,
+        }
+        self.text(quad.predicate.as_str())?;
+        match quad.object {
+            TermRef::NamedNode(node) => self.text(node.as_str())?,
+            TermRef::BlankNode(node) => self.blank_node(node.into_owned())?,
+            TermRef::Literal(literal) => {
+                self.text(literal.value())?;
+                self.text(literal.datatype().as_str())?;
+                self.text(literal.language().unwrap_or_default())?;
+                if literal.direction().is_some() {
+                    return Err(RdfError::Malformed("a literal has a base direction (RDF 1.2)".into()));
+                }
+            }
+            TermRef::Triple(_) => return Err(RdfError::Malformed("a triple is quoted (RDF 1.2)".into())),
+        }
+        match quad.graph_name {
+            GraphNameRef::NamedNode(node) => self.text(node.as_str()),
+            GraphNameRef::BlankNode(node) => self.blank_node(node.into_owned()),
+            GraphNameRef::DefaultGraph => Ok(()),
+        }
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), RdfError> {
+        if text.len() > self.limits.term_bytes {
+            return Err(RdfError::TooLarge("octets in a term"));
+        }
+        self.octets = self.octets.saturating_add(text.len());
+        if self.octets > self.limits.graph_bytes.saturating_mul(EXPANSION) {
+            return Err(RdfError::TooLarge("octets in all terms"));
+        }
+        Ok(())
+    }
+
+    fn blank_node(&mut self, node: BlankNode) -> Result<(), RdfError> {
+        self.text(node.as_str())?;
+        self.blank_nodes.insert(node);
+        if self.blank_nodes.len() > self.limits.blank_nodes {
+            return Err(RdfError::TooLarge("blank nodes"));
+        }
+        Ok(())
+    }
+}
