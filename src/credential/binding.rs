@@ -1,1 +1,229 @@
 //! Policy-content binding (`mandate.md` 3): is this document the policy that the issuer signed for?
+
+use super::content_digest::ContentDigest;
+use super::credential::{PolicyClaim, RelatedResource};
+use super::node::as_node;
+use super::{Credential, PaperError};
+use crate::config::{PolicyStore, StoredPolicy};
+use crate::limits::Limits;
+use crate::mandate::chain::BindingForm;
+use crate::message::{Digest, RdfPart};
+use crate::rdf::{Budget, RdfError, RdfMediaType, canon, parse_graph};
+use crate::refusal::Reason;
+use oxrdf::{Graph, NamedOrBlankNode};
+use std::collections::HashSet;
+
+/// The policy content that a credential's issuer signed for. Whether it is one well-formed policy, and whether its id is
+/// the credential's claim, is for the reader of policies.
+#[derive(Debug, Clone)]
+pub(crate) struct BoundPolicy {
+    /// The policy document's own graph, or the part of the signed graph that is reachable from the embedded node.
+    pub(crate) graph: Graph,
+    /// `svc:policy`: for a reference, the IRI that the policy's id must be; for an embedded policy, its node in `graph`.
+    pub(crate) claim: NamedOrBlankNode,
+    /// SHA-256 over the document's octets, or over the canonical form of an embedded policy's graph.
+    pub(crate) digest: Digest,
+    pub(crate) form: BindingForm,
+    /// The place in `parts` of the message part that carries the document; `None` for an embedded or a stored one.
+    pub(crate) part: Option<usize>,
+}
+
+/// Finds the content of the credential's policy: embedded, in a message part, or in the store.
+///
+/// # Errors
+/// `POLICY_INTEGRITY`; `LIMIT_EXCEEDED` where the budget is spent.
+pub(crate) fn resolve(
+    credential: &Credential,
+    parts: &[RdfPart],
+    store: &PolicyStore,
+    trust_store_by_location: bool,
+    limits: &Limits,
+    budget: &mut Budget,
+) -> Result<BoundPolicy, PaperError> {
+    match &credential.policy {
+        Some(PolicyClaim::Embedded(node)) => embedded(credential, node, budget),
+        Some(PolicyClaim::Reference(iri)) => {
+            let documents = Documents { parts, stored: store.documents.get(iri), trust_store_by_location };
+            referenced(credential, iri, &documents, limits, budget)
+        }
+        None => refuse("the credential does not name exactly one policy"),
+    }
+    .map_err(|mut error| {
+        error.evidence.credential.clone_from(&credential.id);
+        error
+    })
+}
+
+/// Each supplied part must be bound by exactly one credential (`mandate.md` 3). So a part that nobody signed for, or
+/// that stands in for a policy of the store, refuses the message.
+///
+/// # Errors
+/// `POLICY_INTEGRITY`
+pub(crate) fn each_part_bound_once<'a>(
+    bound: impl Iterator<Item = &'a BoundPolicy>,
+    parts: &[RdfPart],
+) -> Result<(), PaperError> {
+    let mut places: Vec<usize> = bound.filter_map(|policy| policy.part).collect();
+    places.sort_unstable();
+    if places.iter().copied().eq(0..parts.len()) {
+        return Ok(());
+    }
+    refuse("a policy part of the message is not bound by exactly one credential")
+}
+
+fn refuse<T>(detail: &str) -> Result<T, PaperError> {
+    Err(PaperError::new(Reason::PolicyIntegrity, detail))
+}
+
+/// The policy is what the signed graph says from its node on.
+fn embedded(
+    credential: &Credential,
+    node: &NamedOrBlankNode,
+    budget: &mut Budget,
+) -> Result<BoundPolicy, PaperError> {
+    let is_its_entry = |entry: &RelatedResource| match node {
+        NamedOrBlankNode::NamedNode(iri) => entry.id == iri.as_str(),
+        NamedOrBlankNode::BlankNode(_) => false,
+    };
+    if credential.related.iter().any(is_its_entry) {
+        return refuse("the policy is embedded and yet digested as a document");
+    }
+    let graph = reachable(&credential.graph, node);
+    if graph.is_empty() {
+        return refuse("the policy's node says nothing");
+    }
+    let digest = Digest::of(canon::graph(&graph, budget)?);
+    Ok(BoundPolicy { graph, claim: node.clone(), digest, form: BindingForm::Embedded, part: None })
+}
+
+/// The triples that can be reached from a node. All of them are under the same proofs, so none is left out.
+fn reachable(graph: &Graph, start: &NamedOrBlankNode) -> Graph {
+    let mut reached = Graph::new();
+    let mut seen = HashSet::from([start.as_ref()]);
+    let mut waiting = vec![start.as_ref()];
+    while let Some(node) = waiting.pop() {
+        for triple in graph.triples_for_subject(node) {
+            reached.insert(triple);
+            waiting.extend(as_node(triple.object).filter(|object| seen.insert(*object)));
+        }
+    }
+    reached
+}
+
+/// Where the content of a reference may come from.
+struct Documents<'a> {
+    parts: &'a [RdfPart],
+    /// The store's document under the reference's IRI. Where there is one, no part can stand in for it.
+    stored: Option<&'a StoredPolicy>,
+    trust_store_by_location: bool,
+}
+
+fn referenced(
+    credential: &Credential,
+    iri: &str,
+    documents: &Documents<'_>,
+    limits: &Limits,
+    budget: &mut Budget,
+) -> Result<BoundPolicy, PaperError> {
+    let entries: Vec<_> = credential.related.iter().filter(|entry| entry.id == iri).collect();
+    let claim = NamedOrBlankNode::from(oxrdf::NamedNode::new_unchecked(iri));
+    let entry = match (entries.as_slice(), documents.stored) {
+        ([], Some(stored)) if documents.trust_store_by_location => {
+            let digest = Digest::of(&stored.text);
+            let graph = stored.graph.clone();
+            return Ok(BoundPolicy { graph, claim, digest, form: BindingForm::Provisional, part: None });
+        }
+        ([entry], _) if !entry.digest_sri.is_empty() || !entry.digest_multibase.is_empty() => *entry,
+        _ => return refuse("the policy is a bare IRI"),
+    };
+    let stated = stated_media_type(entry)?;
+    let (text, part) = match documents.stored {
+        Some(stored) if matches(entry, &stored.text, stated, limits, budget)? => (stored.text.as_str(), None),
+        Some(_) => return refuse("the store's document is not the one that the credential digests"),
+        None => {
+            let place = matching_part(entry, documents.parts, stated, limits, budget)?;
+            let part = place.and_then(|place| documents.parts.get(place));
+            match part {
+                Some(part) => (part.text.as_str(), place),
+                None => return refuse("no document that the credential digests is at hand"),
+            }
+        }
+    };
+    // The issuer's media type, never the sender's: one text can be two graphs.
+    let graph = match parse_graph(text, stated.unwrap_or(RdfMediaType::Turtle), limits) {
+        Ok(graph) => graph,
+        Err(error @ RdfError::TooLarge(_)) => return Err(error.into()),
+        Err(_) => return refuse("the document is not RDF of its media type"),
+    };
+    Ok(BoundPolicy { graph, claim, digest: Digest::of(text), form: BindingForm::Digest, part })
+}
+
+/// The entry's media type, where it states one.
+fn stated_media_type(entry: &RelatedResource) -> Result<Option<RdfMediaType>, PaperError> {
+    match entry.media_type.as_slice() {
+        [] => Ok(None),
+        [one] => match RdfMediaType::parse(one) {
+            Some(media_type) => Ok(Some(media_type)),
+            None => refuse("the policy's media type is not one of RDF that is read here"),
+        },
+        _ => refuse("the policy has several media types"),
+    }
+}
+
+/// The first part that matches: by its octets, else by its canonical form. That no other part matches too is for
+/// [`each_part_bound_once`].
+fn matching_part(
+    entry: &RelatedResource,
+    parts: &[RdfPart],
+    stated: Option<RdfMediaType>,
+    limits: &Limits,
+    budget: &mut Budget,
+) -> Result<Option<usize>, PaperError> {
+    for media_type in [None, stated] {
+        for (place, part) in parts.iter().enumerate() {
+            if matches(entry, &part.text, media_type, limits, budget)? {
+                return Ok(Some(place));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Whether every digest of the entry is the document's: of its octets or, for a `digestMultibase` of RDF, of its
+/// RDFC-1.0 form.
+fn matches(
+    entry: &RelatedResource,
+    text: &str,
+    media_type: Option<RdfMediaType>,
+    limits: &Limits,
+    budget: &mut Budget,
+) -> Result<bool, PaperError> {
+    let octets = text.as_bytes();
+    if !entry
+        .digest_sri
+        .iter()
+        .all(|digest| ContentDigest::parse_sri(digest).is_some_and(|d| d.is_of(octets)))
+    {
+        return Ok(false);
+    }
+    let mut digests = Vec::new();
+    for digest in &entry.digest_multibase {
+        match ContentDigest::parse_multibase(digest) {
+            Some(digest) if digest.is_of(octets) => {}
+            Some(digest) => digests.push(digest),
+            None => return Ok(false),
+        }
+    }
+    let media_type = match media_type {
+        _ if digests.is_empty() => return Ok(true),
+        None => return Ok(false),
+        Some(media_type) => media_type,
+    };
+    let graph = match parse_graph(text, media_type, limits) {
+        Ok(graph) => graph,
+        Err(error @ RdfError::TooLarge(_)) => return Err(error.into()),
+        Err(_) => return Ok(false),
+    };
+    let canonical = canon::graph(&graph, budget)?;
+    Ok(digests.iter().all(|digest| digest.is_of(canonical.as_bytes())))
+}

@@ -1,7 +1,10 @@
 //! Controller documents: whose a key is, and for what.
 
+use super::date_time;
+use super::key::{DID_KEY, KeyError, PublicKey, did_key_method};
 use crate::request::Instant;
-use serde_json::Value;
+use chrono::TimeDelta;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// Controlled identifier documents, by id, with the instant at which each was retrieved. Filled off the decision path.
@@ -24,5 +27,383 @@ impl ControllerDocuments {
     /// All documents, in order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value, Instant)> {
         self.documents.iter().map(|(id, (document, retrieved))| (id.as_str(), document, *retrieved))
+    }
+}
+
+/// What a controller's document may say that a key is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Relationship {
+    /// Signing credentials.
+    AssertionMethod,
+    /// Signing presentations.
+    Authentication,
+}
+
+impl Relationship {
+    fn member(self) -> &'static str {
+        match self {
+            Self::AssertionMethod => "assertionMethod",
+            Self::Authentication => "authentication",
+        }
+    }
+}
+
+/// A verification method that its controller lists for the relationship asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct VerificationMethod {
+    pub(crate) key: PublicKey,
+    /// When its controller's document was retrieved; `None` for a did:key, which certifies itself.
+    pub(crate) retrieved: Option<Instant>,
+}
+
+/// Why a method is not its supposed controller's, in our words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum MethodError {
+    /// The controller does not have this method, for this relationship, now.
+    #[error("{0}")]
+    NotControlled(&'static str),
+    /// It does, but the method's key cannot be used.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+}
+
+/// Which documents count, and when.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeySource<'a> {
+    pub(crate) documents: &'a ControllerDocuments,
+    pub(crate) now: Instant,
+    /// An older document does not count.
+    pub(crate) max_age: TimeDelta,
+}
+
+impl KeySource<'_> {
+    /// Finds the method `method` of `controller` for `relationship`: control must hold both ways (`mandate.md` 1).
+    ///
+    /// # Errors
+    /// [`MethodError`]
+    pub(crate) fn find(
+        &self,
+        controller: &str,
+        method: &str,
+        relationship: Relationship,
+    ) -> Result<VerificationMethod, MethodError> {
+        if controller.starts_with(DID_KEY) {
+            // Self-certifying: a document under this id could only contradict it, so none is looked at.
+            return match did_key_method(controller) {
+                Some(only) if only == method => {
+                    Ok(VerificationMethod { key: PublicKey::from_did_key(controller)?, retrieved: None })
+                }
+                _ => Err(MethodError::NotControlled("the method is not the one of the did:key")),
+            };
+        }
+        let (document, retrieved) = self
+            .documents
+            .find(controller)
+            .ok_or(MethodError::NotControlled("no document of the controller is known here"))?;
+        if self.now.signed_duration_since(retrieved) > self.max_age {
+            return Err(MethodError::NotControlled("the controller's document is too old"));
+        }
+        let entry = listed_method(document, controller, method, relationship)?;
+        self.check_dates(entry)?;
+        Ok(VerificationMethod { key: method_key(entry)?, retrieved: Some(retrieved) })
+    }
+
+    /// `revoked` and `expires`, where there, must lie ahead; one that does not parse has been reached.
+    fn check_dates(&self, entry: &Map<String, Value>) -> Result<(), MethodError> {
+        for (member, refusal) in [("revoked", "the method is revoked"), ("expires", "the method has expired")]
+        {
+            let ahead =
+                |value: &Value| value.as_str().and_then(date_time::parse).is_some_and(|end| end > self.now);
+            if entry.get(member).is_some_and(|value| !ahead(value)) {
+                return Err(MethodError::NotControlled(refusal));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The one entry of the document that has the method's id, if the document lists it under the relationship and the
+/// entry names the document as its controller.
+fn listed_method<'a>(
+    document: &'a Value,
+    controller: &str,
+    method: &str,
+    relationship: Relationship,
+) -> Result<&'a Map<String, Value>, MethodError> {
+    if document.get("id").and_then(Value::as_str) != Some(controller) {
+        return Err(MethodError::NotControlled("the document is not the controller's"));
+    }
+    let mut entries = METHOD_MEMBERS
+        .iter()
+        .flat_map(|member| items(document.get(*member)))
+        .filter_map(Value::as_object)
+        .filter(|entry| text(entry, "id") == Some(method));
+    let entry = entries.next().ok_or(MethodError::NotControlled("the document has no such method"))?;
+    if entries.next().is_some() {
+        return Err(MethodError::NotControlled("the document has several methods of one id"));
+    }
+    let listed = items(document.get(relationship.member())).iter().any(|item| match item {
+        Value::String(id) => id == method,
+        Value::Object(embedded) => text(embedded, "id") == Some(method),
+        _ => false,
+    });
+    if !listed {
+        return Err(MethodError::NotControlled("the method is not listed for this relationship"));
+    }
+    if text(entry, "controller") != Some(controller) {
+        return Err(MethodError::NotControlled("the method names another controller"));
+    }
+    Ok(entry)
+}
+
+/// Where a controlled identifier document may define a method: in the list, or embedded in a relationship.
+const METHOD_MEMBERS: [&str; 6] = [
+    "verificationMethod",
+    "assertionMethod",
+    "authentication",
+    "keyAgreement",
+    "capabilityInvocation",
+    "capabilityDelegation",
+];
+
+/// Members that hold a secret: a method that publishes one is anybody's.
+const SECRET_MEMBERS: [&str; 5] =
+    ["secretKeyMultibase", "secretKeyJwk", "privateKeyMultibase", "privateKeyJwk", "privateKeyBase58"];
+
+/// The key of a method, in either or both of its forms.
+fn method_key(entry: &Map<String, Value>) -> Result<PublicKey, MethodError> {
+    if !matches!(text(entry, "type"), Some("Multikey" | "JsonWebKey")) {
+        return Err(MethodError::NotControlled("the method is neither a Multikey nor a JsonWebKey"));
+    }
+    if SECRET_MEMBERS.iter().any(|member| entry.contains_key(*member)) {
+        return Err(MethodError::NotControlled("the method publishes its secret"));
+    }
+    let multikey = match entry.get("publicKeyMultibase") {
+        None => None,
+        Some(Value::String(multikey)) => Some(PublicKey::from_multikey(multikey)?),
+        Some(_) => return Err(MethodError::NotControlled("publicKeyMultibase is not a string")),
+    };
+    let jwk = entry.get("publicKeyJwk").map(PublicKey::from_jwk).transpose()?;
+    match (multikey, jwk) {
+        (Some(multikey), Some(jwk)) if multikey != jwk => {
+            Err(MethodError::NotControlled("the method's two forms are two keys"))
+        }
+        (Some(key), _) | (None, Some(key)) => Ok(key),
+        (None, None) => Err(MethodError::NotControlled("the method has no public key")),
+    }
+}
+
+/// The items of a JSON-LD set: of an array, or the one value.
+fn items(value: Option<&Value>) -> &[Value] {
+    match value {
+        None => &[],
+        Some(Value::Array(items)) => items,
+        Some(one) => std::slice::from_ref(one),
+    }
+}
+
+fn text<'a>(object: &'a Map<String, Value>, member: &str) -> Option<&'a str> {
+    object.get(member).and_then(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::credential::key::{ED25519_PUBLIC, encode_base58btc};
+    use base64::Engine as _;
+    use serde_json::json;
+
+    const CONTROLLER: &str = "https://alice.example/card#me";
+    const METHOD: &str = "https://alice.example/keys#k1";
+
+    fn instant(text: &str) -> Instant {
+        date_time::parse(text).unwrap()
+    }
+
+    fn verifying(seed: u8) -> ed25519_dalek::VerifyingKey {
+        ed25519_dalek::SigningKey::from_bytes(&[seed; 32]).verifying_key()
+    }
+
+    fn multikey(seed: u8) -> String {
+        encode_base58btc(&[&ED25519_PUBLIC[..], verifying(seed).as_bytes()].concat())
+    }
+
+    fn jwk(seed: u8) -> Value {
+        let x = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(verifying(seed).as_bytes());
+        json!({"kty": "OKP", "crv": "Ed25519", "x": x})
+    }
+
+    fn document() -> Value {
+        json!({
+            "@context": ["https://www.w3.org/ns/cid/v1"],
+            "id": CONTROLLER,
+            "verificationMethod": [{
+                "id": METHOD, "type": "Multikey", "controller": CONTROLLER, "publicKeyMultibase": multikey(1),
+            }],
+            "assertionMethod": [METHOD],
+        })
+    }
+
+    fn find(document: Value, relationship: Relationship) -> Result<VerificationMethod, MethodError> {
+        let mut documents = ControllerDocuments::default();
+        documents.insert(CONTROLLER, document, instant("2026-07-01T00:00:00Z"));
+        source(&documents).find(CONTROLLER, METHOD, relationship)
+    }
+
+    fn source(documents: &ControllerDocuments) -> KeySource<'_> {
+        KeySource { documents, now: instant("2026-07-02T00:00:00Z"), max_age: TimeDelta::days(1) }
+    }
+
+    /// The document with one change is refused.
+    fn refused(change: impl FnOnce(&mut Value)) -> MethodError {
+        let mut document = document();
+        change(&mut document);
+        find(document, Relationship::AssertionMethod).unwrap_err()
+    }
+
+    #[test]
+    fn a_listed_method_is_found_with_the_age_of_its_document() {
+        let method = find(document(), Relationship::AssertionMethod).unwrap();
+        assert_eq!(method.key, PublicKey::Ed25519(verifying(1)));
+        assert_eq!(method.retrieved, Some(instant("2026-07-01T00:00:00Z")));
+    }
+
+    #[test]
+    fn an_embedded_method_is_found() {
+        let mut document = document();
+        document["assertionMethod"] = document["verificationMethod"].take();
+        assert!(find(document, Relationship::AssertionMethod).is_ok());
+    }
+
+    #[test]
+    fn a_method_under_another_relationship_is_refused() {
+        let error = find(document(), Relationship::Authentication).unwrap_err();
+        assert_eq!(error, MethodError::NotControlled("the method is not listed for this relationship"));
+        refused(|document| document["assertionMethod"] = json!([]));
+        refused(|document| document["assertionMethod"] = json!(["https://alice.example/keys#k2"]));
+    }
+
+    #[test]
+    fn a_method_that_names_another_controller_is_refused() {
+        refused(|document| {
+            document["verificationMethod"][0]["controller"] = json!("https://mallory.example/")
+        });
+        refused(|document| {
+            document["verificationMethod"][0].as_object_mut().unwrap().remove("controller");
+        });
+        refused(|document| document["verificationMethod"][0]["controller"] = json!([CONTROLLER]));
+    }
+
+    #[test]
+    fn a_document_of_another_id_is_refused() {
+        refused(|document| document["id"] = json!("https://mallory.example/"));
+    }
+
+    #[test]
+    fn an_unknown_controller_or_method_is_refused() {
+        let documents = ControllerDocuments::default();
+        assert!(source(&documents).find(CONTROLLER, METHOD, Relationship::AssertionMethod).is_err());
+        refused(|document| document["verificationMethod"] = json!([]));
+        // A relative id is not resolved.
+        refused(|document| document["verificationMethod"][0]["id"] = json!("#k1"));
+    }
+
+    #[test]
+    fn two_methods_of_one_id_are_refused() {
+        refused(|document| {
+            let twin = document["verificationMethod"][0].clone();
+            document["verificationMethod"].as_array_mut().unwrap().push(twin);
+        });
+        refused(|document| document["keyAgreement"] = document["verificationMethod"].clone());
+    }
+
+    #[test]
+    fn a_revoked_or_expired_method_is_refused() {
+        for member in ["revoked", "expires"] {
+            for reached in
+                [json!("2026-07-02T00:00:00Z"), json!("2020-01-01T00:00:00Z"), json!("2030"), json!(1)]
+            {
+                refused(|document| document["verificationMethod"][0][member] = reached);
+            }
+            let mut document = document();
+            document["verificationMethod"][0][member] = json!("2026-07-02T00:00:01Z");
+            assert!(find(document, Relationship::AssertionMethod).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_stale_document_is_refused() {
+        let mut documents = ControllerDocuments::default();
+        documents.insert(CONTROLLER, document(), instant("2026-06-30T23:59:59Z"));
+        assert_eq!(
+            source(&documents).find(CONTROLLER, METHOD, Relationship::AssertionMethod),
+            Err(MethodError::NotControlled("the controller's document is too old"))
+        );
+    }
+
+    #[test]
+    fn a_method_with_two_keys_is_refused() {
+        let mut document = document();
+        document["verificationMethod"][0]["publicKeyJwk"] = jwk(1);
+        assert!(find(document, Relationship::AssertionMethod).is_ok());
+        refused(|document| document["verificationMethod"][0]["publicKeyJwk"] = jwk(2));
+    }
+
+    #[test]
+    fn a_method_may_have_its_key_as_a_jwk_alone() {
+        let mut document = document();
+        let method =
+            json!({"id": METHOD, "type": "JsonWebKey", "controller": CONTROLLER, "publicKeyJwk": jwk(1)});
+        document["verificationMethod"] = json!([method]);
+        assert!(find(document, Relationship::AssertionMethod).is_ok());
+    }
+
+    #[test]
+    fn a_method_without_a_readable_key_is_refused() {
+        refused(|document| {
+            document["verificationMethod"][0].as_object_mut().unwrap().remove("publicKeyMultibase");
+        });
+        refused(|document| document["verificationMethod"][0]["publicKeyMultibase"] = json!(["z6Mk"]));
+        refused(|document| document["verificationMethod"][0]["publicKeyMultibase"] = json!("z6Mk"));
+        refused(|document| document["verificationMethod"][0]["publicKeyJwk"] = json!(null));
+        refused(|document| document["verificationMethod"][0]["type"] = json!("RsaVerificationKey2018"));
+    }
+
+    #[test]
+    fn a_method_that_publishes_its_secret_is_refused() {
+        for member in SECRET_MEMBERS {
+            refused(|document| document["verificationMethod"][0][member] = json!("z"));
+        }
+        refused(|document| {
+            let mut jwk = jwk(1);
+            jwk["d"] = json!("AA");
+            document["verificationMethod"][0]["publicKeyJwk"] = jwk;
+        });
+    }
+
+    #[test]
+    fn a_did_key_certifies_itself_whatever_a_document_says() {
+        let did = format!("did:key:{}", multikey(1));
+        let method = did_key_method(&did).unwrap();
+        let mut documents = ControllerDocuments::default();
+        documents.insert(did.clone(), json!({"id": did}), instant("2026-07-01T00:00:00Z"));
+        for relationship in [Relationship::AssertionMethod, Relationship::Authentication] {
+            let found = source(&documents).find(&did, &method, relationship).unwrap();
+            assert_eq!((found.key, found.retrieved), (PublicKey::Ed25519(verifying(1)), None));
+        }
+    }
+
+    #[test]
+    fn a_did_key_method_with_another_fragment_is_refused() {
+        let (did, other) = (format!("did:key:{}", multikey(1)), multikey(2));
+        let documents = ControllerDocuments::default();
+        for method in [did.clone(), format!("{did}#"), format!("{did}#{other}"), format!("{did}#key-1")] {
+            assert!(
+                source(&documents).find(&did, &method, Relationship::AssertionMethod).is_err(),
+                "{method}"
+            );
+        }
+        let foreign = format!("did:key:{other}#{other}");
+        assert!(source(&documents).find(&did, &foreign, Relationship::AssertionMethod).is_err());
     }
 }

@@ -1,11 +1,17 @@
 //! One Agent Authorization Credential, as its own graph says it.
 
 use super::PaperError;
+use super::controller::{KeySource, MethodError, Relationship};
+use super::data_integrity::{self, Proof, ProofOf, Secured, Statement};
+use super::node::{NodeView, as_node, iri, owned};
 use crate::limits::Limits;
 use crate::message::Digest;
-use crate::rdf::Budget;
+use crate::rdf::canon::{self, HashAlgorithm};
+use crate::rdf::{Budget, jsonld};
+use crate::refusal::Reason;
 use crate::request::{Instant, Snapshot};
-use oxrdf::Graph;
+use crate::vocab::{cred, rdf, schema, sec, svc};
+use oxrdf::{Graph, NamedOrBlankNode, TermRef};
 use serde_json::Value;
 
 /// A credential's claims, read from the graph that its proofs are made over. Reading proves nothing:
@@ -14,6 +20,8 @@ use serde_json::Value;
 pub(crate) struct Credential {
     /// The credential's IRI, where it has one.
     pub(crate) id: Option<String>,
+    /// The credential's node in `graph`.
+    pub(crate) node: NamedOrBlankNode,
     /// SHA-256 of the credential's canonical N-Quads, without its proofs.
     pub(crate) digest: Digest,
     /// The delegating principal.
@@ -22,7 +30,7 @@ pub(crate) struct Credential {
     pub(crate) subject: Option<String>,
     /// The delegate.
     pub(crate) authorizes: Option<String>,
-    /// `svc:policy`, where there is exactly one.
+    /// `svc:policy`, where there is exactly one; the content binding refuses where there is not.
     pub(crate) policy: Option<PolicyClaim>,
     /// `svc:action` values, as IRIs or short names.
     pub(crate) actions: Vec<String>,
@@ -36,20 +44,20 @@ pub(crate) struct Credential {
     /// The credential's graph, without its proofs.
     pub(crate) graph: Graph,
     /// The credential's proofs, each with its signed options.
-    pub(crate) proofs: Vec<super::data_integrity::Proof>,
+    pub(crate) proofs: Vec<Proof>,
 }
 
 /// What `svc:policy` points to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PolicyClaim {
     /// A node with the policy's triples in the signed graph.
-    Embedded(oxrdf::NamedOrBlankNode),
+    Embedded(NamedOrBlankNode),
     /// An IRI, to be bound by a digest.
     Reference(String),
 }
 
 /// An entry of `relatedResource`: an IRI with digests over what it names.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RelatedResource {
     pub(crate) id: String,
     pub(crate) digest_sri: Vec<String>,
@@ -58,25 +66,39 @@ pub(crate) struct RelatedResource {
 }
 
 /// An entry of `credentialStatus`, unjudged.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct StatusEntry {
     pub(crate) types: Vec<String>,
     pub(crate) purpose: Vec<String>,
     pub(crate) index: Vec<String>,
     pub(crate) list: Vec<String>,
+    pub(crate) size: Vec<String>,
 }
 
 impl Credential {
-    /// Reads a JSON-LD credential from its graph, with its proofs and their options.
+    /// Reads a JSON-LD credential from its graph, with its proofs and their options. A credential without a proof, or
+    /// with one of another kind, is read: phase A refuses it.
     ///
     /// # Errors
-    /// `MALFORMED`, `REMOTE_CONTEXT`, `NO_PROOF`, `UNKNOWN_CRYPTOSUITE`, `LIMIT_EXCEEDED`.
+    /// `MALFORMED`, `REMOTE_CONTEXT`, `LIMIT_EXCEEDED`.
     pub(crate) fn read(document: &Value, limits: &Limits, budget: &mut Budget) -> Result<Self, PaperError> {
-        let _ = (document, limits, budget);
-        Err(PaperError::malformed("not implemented"))
+        let secured = Secured::split(document)?;
+        if secured.proofs.len() > limits.proofs {
+            return Err(PaperError::new(Reason::LimitExceeded, "more proofs than are judged"));
+        }
+        let dataset = jsonld::parse_paper(&secured.unsecured, limits)?;
+        let graph = data_integrity::default_graph(&dataset)?;
+        let digest = Digest::of(canon::dataset(&dataset, HashAlgorithm::Sha256, budget)?);
+        let proofs = secured
+            .proofs
+            .iter()
+            .map(|proof| Proof::read(proof, &secured.context, digest, ProofOf::Credential, limits, budget))
+            .collect::<Result<_, _>>()?;
+        Self::from_graph(graph, digest, proofs)
     }
 
-    /// Phase A: each proof by the issuer's own key for `assertionMethod`, over this very graph, and the dates.
+    /// Phase A: each proof by the issuer's own key for `assertionMethod`, over this very graph, and the dates. Gives the
+    /// instants at which the controller documents that it used were retrieved.
     ///
     /// # Errors
     /// `NO_PROOF`, `UNKNOWN_CRYPTOSUITE`, `PROOF_PURPOSE_MISMATCH`, `ISSUER_MISMATCH`, `INVALID_SIGNATURE`, `EXPIRED`,
@@ -85,8 +107,149 @@ impl Credential {
         &self,
         snapshot: &Snapshot,
         controller_max_age: chrono::TimeDelta,
-    ) -> Result<(), PaperError> {
-        let _ = (snapshot, controller_max_age);
-        Err(PaperError::malformed("not implemented"))
+    ) -> Result<Vec<Instant>, PaperError> {
+        let keys = KeySource {
+            documents: &snapshot.controllers,
+            now: snapshot.instant,
+            max_age: controller_max_age,
+        };
+        self.verify_with(&keys).map_err(|mut error| {
+            error.evidence.credential.clone_from(&self.id);
+            error
+        })
     }
+
+    /// The earliest end of the credential and its proofs: `validUntil` and each proof's `expires`.
+    pub(crate) fn not_after(&self) -> Option<Instant> {
+        let proofs = self.proofs.iter().filter_map(|proof| proof.statement.as_ref()?.expires);
+        proofs.chain(self.valid_until).min()
+    }
+
+    fn verify_with(&self, keys: &KeySource<'_>) -> Result<Vec<Instant>, PaperError> {
+        let statements = data_integrity::statements(&self.proofs)?;
+        if statements.iter().any(|statement| statement.purpose != sec::ASSERTION_METHOD) {
+            return Err(PaperError::new(Reason::ProofPurposeMismatch, "the purpose is not assertionMethod"));
+        }
+        // A method that is not the issuer's takes precedence over a key that the suite cannot use.
+        let methods: Vec<_> = statements
+            .iter()
+            .map(|statement| {
+                keys.find(&self.issuer, &statement.verification_method, Relationship::AssertionMethod)
+            })
+            .collect();
+        if let Some(error) = methods.iter().find_map(|method| issuer_mismatch(method.as_ref().err()?)) {
+            return Err(error);
+        }
+        let mut retrieved = Vec::new();
+        for (statement, method) in statements.iter().zip(methods) {
+            let method =
+                method.map_err(|error| PaperError::new(Reason::InvalidSignature, error.to_string()))?;
+            statement.verify(&method.key)?;
+            retrieved.extend(method.retrieved);
+        }
+        self.check_dates(&statements, keys.now)?;
+        Ok(retrieved)
+    }
+
+    /// The bounds themselves are inside.
+    fn check_dates(&self, statements: &[&Statement], now: Instant) -> Result<(), PaperError> {
+        if self.valid_until.is_some_and(|end| now > end) {
+            return Err(PaperError::new(Reason::Expired, "validUntil has passed"));
+        }
+        if statements.iter().filter_map(|statement| statement.expires).any(|end| now > end) {
+            return Err(PaperError::new(Reason::Expired, "a proof has expired"));
+        }
+        if self.valid_from.is_some_and(|start| now < start) {
+            return Err(PaperError::new(Reason::NotYetValid, "validFrom is ahead"));
+        }
+        Ok(())
+    }
+
+    /// Reads the claims from the credential's own node and its subject's, and from nowhere else.
+    fn from_graph(graph: Graph, digest: Digest, proofs: Vec<Proof>) -> Result<Self, PaperError> {
+        let node = NodeView::only_instance(&graph, cred::VERIFIABLE_CREDENTIAL)?;
+        if !node.has_type(svc::AGENT_AUTHORIZATION_CREDENTIAL) {
+            return Err(PaperError::malformed("not an AgentAuthorizationCredential"));
+        }
+        // A credential that something else in its document points to is that something's content, not what was issued.
+        if graph.triples_for_object(node.node()).next().is_some() {
+            return Err(PaperError::malformed("the credential is part of something else"));
+        }
+        if graph.triples_for_predicate(iri(sec::PROOF)).next().is_some() {
+            return Err(PaperError::malformed("a proof under another name"));
+        }
+        let subject = node.one_node(cred::SUBJECT)?;
+        let credential = Self {
+            id: node.iri(),
+            node: owned(node.node()),
+            digest,
+            issuer: node.one_iri(cred::ISSUER)?,
+            subject: subject.iri(),
+            authorizes: Some(subject.one_iri(svc::AUTHORIZES)?),
+            policy: policy_claim(&graph, &subject),
+            actions: subject.texts(svc::ACTION)?,
+            targets: subject.iris(svc::TARGET)?,
+            valid_from: node.optional_instant(cred::VALID_FROM)?,
+            valid_until: node.optional_instant(cred::VALID_UNTIL)?,
+            status: status_entries(&node)?,
+            related: related_resources(&node)?,
+            proofs,
+            graph: Graph::default(),
+        };
+        Ok(Self { graph, ..credential })
+    }
+}
+
+/// `ISSUER_MISMATCH`, unless the key is the issuer's and merely of another type than the suite's.
+fn issuer_mismatch(error: &MethodError) -> Option<PaperError> {
+    match error {
+        MethodError::Key(super::key::KeyError::OtherType) => None,
+        error => Some(PaperError::new(Reason::IssuerMismatch, error.to_string())),
+    }
+}
+
+fn policy_claim(graph: &Graph, subject: &NodeView<'_>) -> Option<PolicyClaim> {
+    let claim = subject.at_most_one(svc::POLICY).ok()??;
+    let node = as_node(claim)?;
+    // What an entry of relatedResource says of the IRI that it digests is not the policy's content.
+    const OF_AN_ENTRY: [&str; 3] = [cred::DIGEST_SRI, sec::DIGEST_MULTIBASE, schema::ENCODING_FORMAT];
+    let has_content =
+        graph.triples_for_subject(node).any(|triple| !OF_AN_ENTRY.contains(&triple.predicate.as_str()));
+    match claim {
+        TermRef::NamedNode(reference) if !has_content => {
+            Some(PolicyClaim::Reference(reference.as_str().to_owned()))
+        }
+        _ => Some(PolicyClaim::Embedded(owned(node))),
+    }
+}
+
+fn status_entries(node: &NodeView<'_>) -> Result<Vec<StatusEntry>, PaperError> {
+    let mut entries = Vec::new();
+    for entry in node.nodes(cred::STATUS)? {
+        entries.push(StatusEntry {
+            types: entry.texts(rdf::TYPE)?,
+            purpose: entry.texts(cred::STATUS_PURPOSE)?,
+            index: entry.texts(cred::STATUS_LIST_INDEX)?,
+            list: entry.texts(cred::STATUS_LIST_CREDENTIAL)?,
+            size: entry.texts(STATUS_SIZE)?,
+        });
+    }
+    entries.sort_unstable();
+    Ok(entries)
+}
+
+const STATUS_SIZE: &str = "https://www.w3.org/ns/credentials/status#statusSize";
+
+fn related_resources(node: &NodeView<'_>) -> Result<Vec<RelatedResource>, PaperError> {
+    let mut resources = Vec::new();
+    for entry in node.nodes(cred::RELATED_RESOURCE)? {
+        resources.push(RelatedResource {
+            id: entry.iri().ok_or_else(|| PaperError::malformed("a related resource without an id"))?,
+            digest_sri: entry.literals(cred::DIGEST_SRI)?,
+            digest_multibase: entry.literals(sec::DIGEST_MULTIBASE)?,
+            media_type: entry.literals(schema::ENCODING_FORMAT)?,
+        });
+    }
+    resources.sort_unstable();
+    Ok(resources)
 }

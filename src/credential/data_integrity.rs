@@ -1,11 +1,59 @@
-//! Data Integrity proofs (`eddsa-rdfc-2022`).
+//! Data Integrity proofs (`eddsa-rdfc-2022`): what is signed, and what the signed options say (`mandate.md` 1, 2).
 
+use super::PaperError;
+use super::key::{PublicKey, decode_base58btc};
+use super::node::{NodeView, as_iri, as_text};
+use crate::limits::Limits;
+use crate::message::Digest;
+use crate::rdf::canon::{self, HashAlgorithm};
+use crate::rdf::{Budget, RdfError, jsonld};
+use crate::refusal::Reason;
 use crate::request::Instant;
+use crate::vocab::{dcterms, rdf, sec};
+use oxrdf::{Dataset, Graph, GraphNameRef};
+use serde_json::{Map, Value};
 
-/// One proof and what its signed options say.
+/// 64 octets in base58btc are at most this long. Decoding is quadratic, so the bound comes first.
+const PROOF_VALUE_CHARS: usize = 90;
+
+/// The suites that are accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Suite {
+    /// `eddsa-rdfc-2022`
+    EddsaRdfc2022,
+}
+
+/// What a proof is made for: it settles which options may be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProofOf {
+    Credential,
+    Presentation,
+}
+
+/// A paper taken apart: the document that is signed, and its proofs.
+#[derive(Debug)]
+pub(crate) struct Secured {
+    pub(crate) context: Value,
+    /// The document without `proof`.
+    pub(crate) unsecured: Value,
+    pub(crate) proofs: Vec<Map<String, Value>>,
+}
+
+/// One proof.
 #[derive(Debug, Clone)]
 pub(crate) struct Proof {
-    pub(crate) cryptosuite: String,
+    /// The graph of its options.
+    pub(crate) options: Graph,
+    /// Its `proofValue`, as text.
+    pub(crate) value: Option<String>,
+    /// What the options say; `None` for a proof of a kind that is not accepted here.
+    pub(crate) statement: Option<Statement>,
+}
+
+/// What the signed options of an accepted suite say.
+#[derive(Debug, Clone)]
+pub(crate) struct Statement {
+    pub(crate) suite: Suite,
     pub(crate) verification_method: String,
     /// The whole IRI of the purpose.
     pub(crate) purpose: String,
@@ -16,5 +64,215 @@ pub(crate) struct Proof {
     /// hash(options) then hash(document): the signed octets.
     pub(crate) signed: Vec<u8>,
     /// The decoded signature, or why it cannot be one.
-    pub(crate) signature: Option<Vec<u8>>,
+    pub(crate) signature: Result<[u8; 64], &'static str>,
+}
+
+impl Secured {
+    /// Takes `proof` off a paper.
+    ///
+    /// # Errors
+    /// `MALFORMED` for what is not an object, has no `@context` (the context-free profile is off), or has a `proof`
+    /// that is neither an object nor an array of objects.
+    pub(crate) fn split(document: &Value) -> Result<Self, PaperError> {
+        let mut members = match document {
+            Value::Object(members) => members.clone(),
+            _ => return Err(PaperError::malformed("a paper is a JSON object")),
+        };
+        let context = match members.get("@context") {
+            Some(context) => context.clone(),
+            None => return Err(PaperError::malformed("a paper without @context is not JSON-LD")),
+        };
+        let proofs = match members.remove("proof") {
+            None => Vec::new(),
+            Some(Value::Array(items)) => items.into_iter().map(proof_object).collect::<Result<_, _>>()?,
+            Some(one) => vec![proof_object(one)?],
+        };
+        Ok(Self { context, unsecured: Value::Object(members), proofs })
+    }
+}
+
+fn proof_object(value: Value) -> Result<Map<String, Value>, PaperError> {
+    match value {
+        Value::Object(proof) => Ok(proof),
+        _ => Err(PaperError::malformed("a proof is an object")),
+    }
+}
+
+impl Proof {
+    /// Reads a proof from the graph of its options: its object without `proofValue`, under the document's `@context`.
+    ///
+    /// # Errors
+    /// `MALFORMED`, `REMOTE_CONTEXT`, `LIMIT_EXCEEDED`. A suite or a signature that will not do is no error yet.
+    pub(crate) fn read(
+        proof: &Map<String, Value>,
+        context: &Value,
+        document: Digest,
+        proof_of: ProofOf,
+        limits: &Limits,
+        budget: &mut Budget,
+    ) -> Result<Self, PaperError> {
+        if proof.contains_key("@context") {
+            return Err(PaperError::malformed("a proof has no @context of its own"));
+        }
+        let value = proof.get("proofValue").and_then(Value::as_str).map(str::to_owned);
+        let dataset = match options(proof, context, limits) {
+            Ok(dataset) => dataset,
+            Err(RdfError::Malformed(_)) if is_of_another_kind(proof) => {
+                return Ok(Self { options: Graph::new(), value, statement: None });
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let options = default_graph(&dataset)?;
+        let Some(suite) = suite(&options)? else {
+            return Ok(Self { options, value, statement: None });
+        };
+        let signed = signed_octets(&dataset, document, budget)?;
+        let statement = Statement::read(&options, suite, proof_of, signed, value.as_deref())?;
+        Ok(Self { options, value, statement: Some(statement) })
+    }
+}
+
+impl Statement {
+    fn read(
+        options: &Graph,
+        suite: Suite,
+        proof_of: ProofOf,
+        signed: Vec<u8>,
+        value: Option<&str>,
+    ) -> Result<Self, PaperError> {
+        let node = NodeView::only_instance(options, sec::DATA_INTEGRITY_PROOF)?;
+        let of_presentation = proof_of == ProofOf::Presentation;
+        let (challenge, domain) = if of_presentation {
+            (node.optional_text(sec::CHALLENGE)?, node.optional_text(sec::DOMAIN)?)
+        } else {
+            (None, None)
+        };
+        node.optional_text(sec::NONCE)?;
+        let signature = match unexpected(options, &node, of_presentation) {
+            true => Err("the proof says more than this profile signs"),
+            false => signature(value),
+        };
+        Ok(Self {
+            suite,
+            verification_method: node.one_iri(sec::VERIFICATION_METHOD)?,
+            purpose: node.one_iri(sec::PROOF_PURPOSE)?,
+            created: node.optional_instant(dcterms::CREATED)?,
+            expires: node.optional_instant(sec::EXPIRATION)?,
+            challenge,
+            domain,
+            signed,
+            signature,
+        })
+    }
+
+    /// Checks the signature with the method's key.
+    ///
+    /// # Errors
+    /// `INVALID_SIGNATURE`
+    pub(crate) fn verify(&self, key: &PublicKey) -> Result<(), PaperError> {
+        let invalid = |detail| Err(PaperError::new(Reason::InvalidSignature, detail));
+        match (self.suite, &self.signature) {
+            (Suite::EddsaRdfc2022, Err(why)) => invalid(*why),
+            (Suite::EddsaRdfc2022, Ok(signature)) if key.verifies(&self.signed, signature) => Ok(()),
+            (Suite::EddsaRdfc2022, Ok(_)) => invalid("the signature is not the method's over this document"),
+        }
+    }
+}
+
+/// Every proof's statement, if there is at least one proof and all are of an accepted kind.
+///
+/// # Errors
+/// `NO_PROOF`, then `UNKNOWN_CRYPTOSUITE`.
+pub(crate) fn statements(proofs: &[Proof]) -> Result<Vec<&Statement>, PaperError> {
+    if proofs.is_empty() {
+        return Err(PaperError::new(Reason::NoProof, "the paper has no proof"));
+    }
+    proofs
+        .iter()
+        .map(|proof| proof.statement.as_ref())
+        .collect::<Option<_>>()
+        .ok_or_else(|| PaperError::new(Reason::UnknownCryptosuite, "a proof is not eddsa-rdfc-2022"))
+}
+
+/// The dataset of a proof's options: the proof without `proofValue`, under the document's own `@context`.
+pub(crate) fn options(
+    proof: &Map<String, Value>,
+    context: &Value,
+    limits: &Limits,
+) -> Result<Dataset, RdfError> {
+    let mut options = proof.clone();
+    options.remove("proofValue");
+    options.insert("@context".to_owned(), context.clone());
+    jsonld::parse_paper(&Value::Object(options), limits)
+}
+
+/// SHA-256(canonical options) then SHA-256(canonical document).
+pub(crate) fn signed_octets(
+    options: &Dataset,
+    document: Digest,
+    budget: &mut Budget,
+) -> Result<Vec<u8>, RdfError> {
+    let options = Digest::of(canon::dataset(options, HashAlgorithm::Sha256, budget)?);
+    Ok([options.as_bytes().as_slice(), document.as_bytes().as_slice()].concat())
+}
+
+/// A dataset that is one default graph.
+///
+/// # Errors
+/// `MALFORMED` where there is a named graph.
+pub(crate) fn default_graph(dataset: &Dataset) -> Result<Graph, PaperError> {
+    if dataset.iter().any(|quad| quad.graph_name != GraphNameRef::DefaultGraph) {
+        return Err(PaperError::malformed("a named graph where none can be"));
+    }
+    Ok(dataset.iter().map(|quad| oxrdf::TripleRef::from(quad)).collect())
+}
+
+/// The suite that the options name, if they are those of a Data Integrity proof of an accepted suite.
+fn suite(options: &Graph) -> Result<Option<Suite>, PaperError> {
+    let subject = options.iter().next().map(|triple| triple.subject);
+    let Some(subject) = subject else {
+        return Err(PaperError::malformed("the proof says nothing"));
+    };
+    if options.iter().any(|triple| triple.subject != subject) {
+        return Err(PaperError::malformed("the proof options speak of another node"));
+    }
+    let node = NodeView::new(options, subject);
+    if as_iri(node.one(rdf::TYPE)?).as_deref() != Some(sec::DATA_INTEGRITY_PROOF) {
+        return Ok(None);
+    }
+    let cryptosuite = node.one(sec::CRYPTOSUITE)?;
+    let name =
+        as_text(cryptosuite, sec::CRYPTOSUITE_STRING).or_else(|| as_text(cryptosuite, rdf::XSD_STRING));
+    Ok((name.as_deref() == Some("eddsa-rdfc-2022")).then_some(Suite::EddsaRdfc2022))
+}
+
+/// Whether there is a triple beside those of the profile, `previousProof` among them.
+fn unexpected(options: &Graph, proof: &NodeView<'_>, of_presentation: bool) -> bool {
+    const ALWAYS: [&str; 7] = [
+        rdf::TYPE,
+        sec::CRYPTOSUITE,
+        sec::VERIFICATION_METHOD,
+        sec::PROOF_PURPOSE,
+        dcterms::CREATED,
+        sec::EXPIRATION,
+        sec::NONCE,
+    ];
+    options.iter().any(|triple| {
+        let predicate = triple.predicate.as_str();
+        let known = ALWAYS.contains(&predicate)
+            || (of_presentation && [sec::CHALLENGE, sec::DOMAIN].contains(&predicate));
+        triple.subject != proof.node() || !known
+    })
+}
+
+/// Another kind of proof often uses terms that our contexts do not define. Saying so is of more use than `MALFORMED`.
+fn is_of_another_kind(proof: &Map<String, Value>) -> bool {
+    proof.get("type").and_then(Value::as_str).is_some_and(|kind| kind != "DataIntegrityProof")
+}
+
+fn signature(value: Option<&str>) -> Result<[u8; 64], &'static str> {
+    value
+        .and_then(|value| decode_base58btc(value, PROOF_VALUE_CHARS))
+        .and_then(|octets| octets.try_into().ok())
+        .ok_or("proofValue is not `z` and 64 octets in base58btc")
 }

@@ -4,18 +4,25 @@
 //! binding of its policy). A paper is read from the graph whose hash was signed, never from its JSON member names.
 
 pub(crate) mod binding;
+mod challenge;
+mod content_digest;
 pub(crate) mod controller;
 pub(crate) mod credential;
 pub(crate) mod data_integrity;
+pub(crate) mod date_time;
 pub mod issue;
 pub(crate) mod key;
+mod node;
 pub(crate) mod presentation;
+mod presentation_graph;
 
+pub use challenge::{ChallengeBinding, bound_challenge};
 pub use controller::ControllerDocuments;
 pub(crate) use credential::Credential;
 pub(crate) use presentation::VerifiedPresentation;
 
-use crate::refusal::{Evidence, Reason};
+use crate::rdf::RdfError;
+use crate::refusal::{Evidence, Reason, Refusal, Stage};
 
 /// Why a paper is refused: a reason of `mandate.md`, and what a person needs to know in our words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,5 +38,25 @@ impl PaperError {
 
     pub(crate) fn malformed(detail: impl Into<String>) -> Self {
         Self::new(Reason::Malformed, detail)
+    }
+
+    /// The refusal of `stage` for this error.
+    pub(crate) fn at(self, stage: Stage) -> Refusal {
+        Refusal::new(stage, self.reason).with(|evidence| *evidence = self.evidence)
+    }
+}
+
+impl From<RdfError> for PaperError {
+    fn from(error: RdfError) -> Self {
+        let reason = match &error {
+            RdfError::Malformed(_) => Reason::Malformed,
+            RdfError::RemoteContext(_) => Reason::RemoteContext,
+            RdfError::TooLarge(_) | RdfError::BudgetExceeded => Reason::LimitExceeded,
+        };
+        let mut paper = Self::new(reason, error.to_string());
+        if let RdfError::RemoteContext(url) = error {
+            paper.evidence.seen = Some(url);
+        }
+        paper
     }
 }

@@ -1,12 +1,19 @@
 //! Stage 6: the Verifiable Presentation.
 
-use super::Credential;
+use super::challenge::{ChallengeBinding, bound_challenge, is_usable_nonce};
+use super::controller::{KeySource, MethodError, Relationship};
+use super::data_integrity::{Statement, statements};
+use super::key::KeyError;
+use super::presentation_graph::Presentation;
+use super::{Credential, PaperError};
 use crate::config::Config;
-use crate::message::{Digest, Envelope, IntentGraph};
-use crate::protocol::ProtocolDocument;
+use crate::message::{Digest, Envelope, IntentGraph, PresentationPart};
+use crate::protocol::{Binding, ProtocolDocument};
 use crate::rdf::Budget;
-use crate::refusal::{Refusal, Stage};
-use crate::request::{Instant, Request};
+use crate::refusal::{Reason, Refusal, Stage};
+use crate::request::{Actor, Instant, Request};
+use crate::vocab::sec;
+use chrono::TimeDelta;
 
 /// A fresh presentation by the acting agent. Its credentials are read but not yet verified: that is stage 7. Only
 /// [`VerifiedPresentation::verify`] makes one.
@@ -19,7 +26,24 @@ pub(crate) struct VerifiedPresentation {
     created: Instant,
     not_after: Instant,
     bound: bool,
+    controller_retrieved: Option<Instant>,
     credentials: Vec<Credential>,
+}
+
+/// What a presentation must answer, whoever asks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Expected<'a> {
+    /// The challenge that the server gave out.
+    pub(crate) nonce: Option<&'a str>,
+    /// The bound challenge that stands for it on this message.
+    pub(crate) bound: Option<&'a str>,
+    pub(crate) binding: Binding,
+    /// `None`: no configured domain is meant, and every presentation is for another.
+    pub(crate) domain: Option<&'a str>,
+    pub(crate) actor: &'a Actor,
+    pub(crate) keys: KeySource<'a>,
+    pub(crate) max_age: TimeDelta,
+    pub(crate) skew: TimeDelta,
 }
 
 impl VerifiedPresentation {
@@ -29,7 +53,7 @@ impl VerifiedPresentation {
     /// # Errors
     /// `AUTHORIZATION_MISSING`, `MALFORMED`, `LIMIT_EXCEEDED`, `REMOTE_CONTEXT`, `NO_PROOF`, `UNKNOWN_CRYPTOSUITE`,
     /// `PROOF_PURPOSE_MISMATCH`, `CHALLENGE_UNKNOWN`, `CHALLENGE_MISMATCH`, `DOMAIN_MISMATCH`, `HOLDER_UNVERIFIED`,
-    /// `INVALID_SIGNATURE`, `EXPIRED`, `PRESENTATION_TOO_OLD`, `PRESENTATION_NOT_YET_VALID`.
+    /// `INVALID_SIGNATURE`, `PRESENTATION_TOO_OLD`, `PRESENTATION_NOT_YET_VALID`, `EXPIRED`.
     pub(crate) fn verify(
         envelope: &Envelope,
         intent: &IntentGraph,
@@ -38,8 +62,91 @@ impl VerifiedPresentation {
         config: &Config,
         budget: &mut Budget,
     ) -> Result<Self, Refusal> {
-        let _ = (envelope, intent, protocol, request, config, budget);
-        Err(Refusal::internal(Stage::Presentation, "not implemented"))
+        let domain = match &request.facts.domain {
+            Some(domain) => config.domains.iter().find(|configured| *configured == domain),
+            None => config.domains.first(),
+        };
+        let nonce = request.facts.challenge.as_deref();
+        // A binding that cannot be computed is one that nothing answers.
+        let bound = nonce.zip(domain).and_then(|(nonce, domain)| {
+            let binding = ChallengeBinding {
+                nonce,
+                domain,
+                message_id: &envelope.facts.message_id,
+                context_id: envelope.facts.context_id.as_deref(),
+                task_id: envelope.facts.task_id.as_deref(),
+                protocol_hash: protocol.hash().as_str(),
+                intent_hash: &intent.hash,
+                rest_digest: envelope.rest_digest,
+            };
+            bound_challenge(&binding).ok()
+        });
+        let expected = Expected {
+            nonce,
+            bound: bound.as_deref(),
+            binding: protocol.settings.binding,
+            domain: domain.map(String::as_str),
+            actor: &request.facts.actor,
+            keys: KeySource {
+                documents: &request.snapshot.controllers,
+                now: request.snapshot.instant,
+                max_age: config.max_controller_age,
+            },
+            max_age: config.max_presentation_age,
+            skew: config.skew,
+        };
+        Self::read(envelope.presentation.as_ref(), config, budget)
+            .and_then(|presentation| Self::check(presentation, &expected))
+            .map_err(|error| error.at(Stage::Presentation))
+    }
+
+    fn read(
+        part: Option<&PresentationPart>,
+        config: &Config,
+        budget: &mut Budget,
+    ) -> Result<Presentation, PaperError> {
+        match part {
+            None => Err(PaperError::new(Reason::AuthorizationMissing, "no authorization part")),
+            Some(PresentationPart::Jose { .. }) => {
+                Err(PaperError::new(Reason::UnknownCryptosuite, "JOSE presentations are not accepted"))
+            }
+            Some(PresentationPart::DataIntegrity { document, .. }) => {
+                Presentation::read(document, &config.limits, budget)
+            }
+        }
+    }
+
+    /// Judges a presentation that was read.
+    ///
+    /// # Errors
+    /// Those of [`VerifiedPresentation::verify`] from `NO_PROOF` on, in that order.
+    pub(crate) fn check(presentation: Presentation, expected: &Expected<'_>) -> Result<Self, PaperError> {
+        let Presentation { holder, digest, proofs, credentials } = presentation;
+        let statement = match statements(&proofs)?.as_slice() {
+            [one] => *one,
+            _ => return Err(PaperError::malformed("a presentation has exactly one proof")),
+        };
+        if statement.purpose != sec::AUTHENTICATION_METHOD {
+            return Err(PaperError::new(Reason::ProofPurposeMismatch, "the purpose is not authentication"));
+        }
+        let (nonce, bound) = check_challenge(statement, expected)?;
+        let domain = check_domain(statement, expected)?;
+        let holder = check_actor(holder, expected.actor)?;
+        let controller_retrieved = check_key(statement, &holder, expected)?;
+        let (created, not_after) = check_age(statement, expected)?;
+        check_naming(&holder, &credentials)?;
+        let (nonce, domain) = (nonce.to_owned(), domain.to_owned());
+        Ok(Self {
+            holder,
+            digest,
+            nonce,
+            domain,
+            created,
+            not_after,
+            bound,
+            controller_retrieved,
+            credentials,
+        })
     }
 
     /// The agent that made it: controller of the proof's method.
@@ -76,7 +183,132 @@ impl VerifiedPresentation {
         self.bound
     }
 
+    /// When the holder's controller document was retrieved; `None` for a did:key.
+    pub(crate) fn controller_retrieved(&self) -> Option<Instant> {
+        self.controller_retrieved
+    }
+
     pub(crate) fn credentials(&self) -> &[Credential] {
         &self.credentials
+    }
+}
+
+/// The nonce, and whether it was answered with the bound challenge. Missing counts as mismatch.
+fn check_challenge<'a>(
+    statement: &Statement,
+    expected: &Expected<'a>,
+) -> Result<(&'a str, bool), PaperError> {
+    let nonce = expected.nonce.filter(|nonce| is_usable_nonce(nonce)).ok_or_else(|| {
+        PaperError::new(Reason::ChallengeUnknown, "the server gave out no usable challenge")
+    })?;
+    let mismatch = |detail| Err(PaperError::new(Reason::ChallengeMismatch, detail));
+    match statement.challenge.as_deref() {
+        None => mismatch("the presentation answers no challenge"),
+        Some(answer) if Some(answer) == expected.bound => Ok((nonce, true)),
+        Some(answer) if answer != nonce => mismatch("the presentation answers another challenge or message"),
+        Some(_) => match expected.binding {
+            Binding::Accepted => Ok((nonce, false)),
+            Binding::Required => mismatch("the protocol requires a challenge bound to the message"),
+        },
+    }
+}
+
+/// Missing counts as mismatch.
+fn check_domain<'a>(statement: &Statement, expected: &Expected<'a>) -> Result<&'a str, PaperError> {
+    let mismatch = |detail| PaperError::new(Reason::DomainMismatch, detail);
+    let domain =
+        expected.domain.ok_or_else(|| mismatch("the caller's domain is not one of this server's"))?;
+    if statement.domain.as_deref() == Some(domain) {
+        Ok(domain)
+    } else {
+        Err(mismatch("the presentation is not for this domain"))
+    }
+}
+
+/// The holder must be stated, and be the actor where somebody authenticated one.
+fn check_actor(holder: Option<String>, actor: &Actor) -> Result<String, PaperError> {
+    let unverified = |detail| Err(PaperError::new(Reason::HolderUnverified, detail));
+    match (holder, actor) {
+        (None, _) => unverified("the presentation names no holder"),
+        (Some(holder), Actor::Authenticated(actor)) if holder != *actor => {
+            unverified("the holder is not the acting agent")
+        }
+        (Some(holder), Actor::Authenticated(_) | Actor::Unauthenticated) => Ok(holder),
+    }
+}
+
+/// The proof is by a key of the holder for authentication. Gives the age of the document that says so.
+fn check_key(
+    statement: &Statement,
+    holder: &str,
+    expected: &Expected<'_>,
+) -> Result<Option<Instant>, PaperError> {
+    let method = expected
+        .keys
+        .find(holder, &statement.verification_method, Relationship::Authentication)
+        .map_err(|error| match error {
+            MethodError::Key(KeyError::OtherType) => {
+                PaperError::new(Reason::InvalidSignature, error.to_string())
+            }
+            error => PaperError::new(Reason::HolderUnverified, error.to_string()),
+        })?;
+    statement.verify(&method.key)?;
+    Ok(method.retrieved)
+}
+
+/// When it was made, and until when it is good.
+fn check_age(statement: &Statement, expected: &Expected<'_>) -> Result<(Instant, Instant), PaperError> {
+    let now = expected.keys.now;
+    let too_old = |detail| PaperError::new(Reason::PresentationTooOld, detail);
+    let created =
+        statement.created.ok_or_else(|| too_old("the presentation does not say when it was made"))?;
+    let end = created
+        .checked_add_signed(expected.max_age)
+        .filter(|end| now <= *end)
+        .ok_or_else(|| too_old("the presentation is older than the bound"))?;
+    if created.signed_duration_since(now) > expected.skew {
+        return Err(PaperError::new(Reason::PresentationNotYetValid, "made later than now"));
+    }
+    match statement.expires {
+        Some(expires) if now > expires => Err(PaperError::new(Reason::Expired, "the proof has expired")),
+        Some(expires) => Ok((created, end.min(expires))),
+        None => Ok((created, end)),
+    }
+}
+
+/// Each credential names the holder as its delegate or subject, or its delegate is the issuer of another credential
+/// that does so by this same rule: a stolen paper in somebody's own envelope does neither (`mandate.md` 2).
+pub(crate) fn check_naming(holder: &str, credentials: &[Credential]) -> Result<(), PaperError> {
+    let mut named: Vec<bool> = credentials
+        .iter()
+        .map(|credential| {
+            [&credential.authorizes, &credential.subject].iter().any(|party| party.as_deref() == Some(holder))
+        })
+        .collect();
+    // Each round names at least one more, so there are at most as many rounds as credentials.
+    loop {
+        let before = named.iter().filter(|named| **named).count();
+        let issuers: Vec<&str> = credentials
+            .iter()
+            .zip(&named)
+            .filter(|(_, named)| **named)
+            .map(|(credential, _)| credential.issuer.as_str())
+            .collect();
+        for (credential, named) in credentials.iter().zip(named.iter_mut()) {
+            // A credential that is not named yet is not among the issuers, so this is always another one's.
+            *named |= credential.authorizes.as_deref().is_some_and(|delegate| issuers.contains(&delegate));
+        }
+        if named.iter().filter(|named| **named).count() == before {
+            break;
+        }
+    }
+    match credentials.iter().zip(&named).find(|(_, named)| !**named) {
+        None => Ok(()),
+        Some((credential, _)) => {
+            let mut error =
+                PaperError::new(Reason::HolderUnverified, "a credential does not name the holder");
+            error.evidence.credential.clone_from(&credential.id);
+            Err(error)
+        }
     }
 }

@@ -1,19 +1,76 @@
 //! JSON-LD 1.1 in safe mode, with pinned contexts only.
 
-use super::RdfError;
+use super::meter::Meter;
+use super::safe_mode::{self, Dialect, malformed};
+use super::{RdfError, contexts};
 use crate::limits::Limits;
-use oxrdf::{Dataset, Graph};
+use oxjsonld::{JsonLdParser, JsonLdRemoteDocument};
+use oxrdf::{Dataset, Graph, Quad};
 use serde_json::Value;
 
 /// Parses a JSON-LD document that is one default graph.
+///
+/// # Errors
+/// [`RdfError::Malformed`] for anything that would yield no quad and for named graphs, [`RdfError::TooLarge`] for a
+/// limit, [`RdfError::RemoteContext`] for a context that is not pinned.
 pub(crate) fn parse_document(text: &str, limits: &Limits) -> Result<Graph, RdfError> {
-    let _ = (text, limits);
-    Err(RdfError::Malformed("not implemented".into()))
+    if text.len() > limits.graph_bytes {
+        return Err(RdfError::TooLarge("octets in a graph"));
+    }
+    let document = read(text)?;
+    let quads = quads(&document, Dialect::Document, limits)?;
+    if quads.iter().any(|quad| !quad.graph_name.is_default_graph()) {
+        return Err(malformed("a graph is named"));
+    }
+    Ok(quads.iter().map(|quad| oxrdf::TripleRef::from(quad.as_ref())).collect())
 }
 
 /// Parses a paper (credential, presentation, proof options) to its dataset, under the stricter rules of `mandate.md` 1:
-/// first context VC v2, protected terms stay, no keyword aliases, no `@vocab`, `@base`, `@reverse`, `@included`, `@nest`, `@graph`.
+/// first context VC v2, protected terms stay, no keyword aliases, no `@vocab`, `@base`, `@reverse`, `@included`,
+/// `@nest`, `@graph`. Each value is a quad of its own: repetitions refuse.
+///
+/// # Errors
+/// As [`parse_document`], named graphs of pinned graph containers apart.
 pub(crate) fn parse_paper(paper: &Value, limits: &Limits) -> Result<Dataset, RdfError> {
-    let _ = (paper, limits);
-    Err(RdfError::Malformed("not implemented".into()))
+    let quads = quads(paper, Dialect::Paper, limits)?;
+    let emitted = quads.len();
+    let dataset: Dataset = quads.into_iter().collect();
+    if dataset.len() != emitted {
+        return Err(malformed("a paper says the same thing twice"));
+    }
+    Ok(dataset)
 }
+
+/// The strict reader replaces this: it also refuses duplicate members.
+fn read(text: &str) -> Result<Value, RdfError> {
+    serde_json::from_str(text).map_err(|_| malformed("the text is not strict JSON"))
+}
+
+fn quads(document: &Value, dialect: Dialect, limits: &Limits) -> Result<Vec<Quad>, RdfError> {
+    // First, because the library recurses along nesting and along definitions.
+    let expected = safe_mode::expected(document, dialect, limits)?;
+    let text = serde_json::to_vec(document).map_err(|_| malformed("the document is not JSON"))?;
+    if text.len() > limits.message_bytes {
+        return Err(RdfError::TooLarge("octets in a paper"));
+    }
+    let mut meter = Meter::new(limits);
+    let mut quads = Vec::new();
+    for quad in JsonLdParser::new().for_slice(&text).with_load_document_callback(|url, _| load(url)) {
+        let quad = quad.map_err(|_| malformed("the document is not valid JSON-LD"))?;
+        meter.count(quad.as_ref())?;
+        quads.push(quad);
+    }
+    if expected.is_answered_by(quads.iter().map(Quad::as_ref)) {
+        Ok(quads)
+    } else {
+        Err(malformed("some of the document would yield no quad"))
+    }
+}
+
+fn load(url: &str) -> Result<JsonLdRemoteDocument, Box<dyn std::error::Error + Send + Sync>> {
+    let context = contexts::pinned(url).ok_or("not pinned")?;
+    Ok(JsonLdRemoteDocument { document: context.text.into(), document_url: url.to_owned() })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,510 @@
+//! Active contexts, as far as safe mode lets them be used (JSON-LD 1.1 API 4.1 and 5.2).
+
+use super::{Dialect, malformed};
+use crate::limits::Limits;
+use crate::rdf::{RdfError, contexts};
+use oxiri::Iri;
+use oxrdf::BlankNode;
+use serde_json::{Map, Value};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Definitions that one definition may depend on, one after the other. The library recurses along them.
+const DEPENDENCIES: usize = 8;
+
+/// JSON values of contexts that may be copied or read for one document, about. Contexts are what makes JSON-LD
+/// expensive: each scoped one copies all terms in force.
+const WORK: usize = 1 << 20;
+
+/// What a name in a document stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Name {
+    Keyword(&'static str),
+    /// An absolute, valid IRI.
+    Iri(String),
+    Blank,
+    /// Anything that would yield no quad: undefined, null-mapped, keyword-like or relative.
+    Nothing,
+}
+
+/// How a term's string values are read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Coercion {
+    Plain,
+    Id,
+    Vocab,
+    Datatype(String),
+    Unsupported,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Container {
+    Plain,
+    Set,
+    List,
+    Graph,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Term<'a> {
+    name: Name,
+    /// `None` where JSON-LD 1.1 and the library differ on whether the term is a prefix.
+    prefix: Option<bool>,
+    pub(super) coercion: Coercion,
+    pub(super) container: Container,
+    /// `Some(None)` is `@language: null`.
+    pub(super) language: Option<Option<&'a str>>,
+    pub(super) context: Option<Scoped<'a>>,
+}
+
+/// A property-scoped or type-scoped context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Scoped<'a> {
+    pub(super) context: &'a Value,
+    pinned: bool,
+}
+
+/// The terms in force at one place of a document.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Active<'a> {
+    terms: HashMap<&'a str, (Arc<Term<'a>>, Protected)>,
+    vocabulary: Option<String>,
+    pub(super) language: Option<&'a str>,
+    /// What to go back to in nodes below, after a type-scoped context.
+    pub(super) previous: Option<Arc<Active<'a>>>,
+    weight: usize,
+}
+
+type Protected = bool;
+
+/// From where and how a context comes into force.
+#[derive(Debug, Clone, Copy)]
+struct Scope {
+    pinned: bool,
+    /// Whether protected terms may be redefined: only by property-scoped contexts of pinned contexts.
+    overrides: bool,
+    propagates: bool,
+}
+
+/// Processes contexts, counting them and their cost.
+pub(super) struct Contexts<'l> {
+    dialect: Dialect,
+    limits: &'l Limits,
+    count: usize,
+    work: usize,
+}
+
+impl<'a> Active<'a> {
+    pub(super) fn term(&self, name: &str) -> Option<&Arc<Term<'a>>> {
+        self.terms.get(name).map(|(term, _)| term)
+    }
+
+    /// IRI expansion without a base. `vocabulary` is true for properties, types and `@vocab` values.
+    pub(super) fn expand(&self, text: &str, vocabulary: bool) -> Name {
+        if text.starts_with('@') {
+            return keyword(text).map_or(Name::Nothing, Name::Keyword);
+        }
+        if let Some(term) = self.term(text)
+            && (vocabulary || !matches!(term.name, Name::Iri(_)))
+        {
+            return term.name.clone();
+        }
+        if let Some((prefix, suffix)) = text.split_once(':') {
+            if prefix == "_" {
+                return if BlankNode::new(suffix).is_ok() { Name::Blank } else { Name::Nothing };
+            }
+            if !suffix.starts_with("//")
+                && let Some(term) = self.term(prefix)
+                && let Name::Iri(iri) = &term.name
+            {
+                match term.prefix {
+                    Some(true) => return absolute(format!("{iri}{suffix}")),
+                    None => return Name::Nothing,
+                    Some(false) => (),
+                }
+            }
+            return absolute(text.to_owned());
+        }
+        match &self.vocabulary {
+            Some(vocabulary_iri) if vocabulary => absolute(format!("{vocabulary_iri}{text}")),
+            _ => Name::Nothing,
+        }
+    }
+}
+
+impl<'l> Contexts<'l> {
+    pub(super) fn new(dialect: Dialect, limits: &'l Limits) -> Self {
+        Self { dialect, limits, count: 0, work: 0 }
+    }
+
+    /// Starts the count of a paper inside this one; returns the count to give back to [`Self::leave_paper`].
+    pub(super) fn enter_paper(&mut self) -> usize {
+        std::mem::take(&mut self.count)
+    }
+
+    pub(super) fn leave_paper(&mut self, count: usize) {
+        self.count = count;
+    }
+
+    /// The context of a node's own `@context` member.
+    pub(super) fn local<'a>(
+        &mut self,
+        active: &Active<'a>,
+        context: &'a Value,
+    ) -> Result<Active<'a>, RdfError> {
+        self.process(active, context, Scope { pinned: false, overrides: false, propagates: true })
+    }
+
+    /// A property's scoped context.
+    pub(super) fn of_property<'a>(
+        &mut self,
+        active: &Active<'a>,
+        scoped: Scoped<'a>,
+    ) -> Result<Active<'a>, RdfError> {
+        let scope = Scope { pinned: scoped.pinned, overrides: scoped.pinned, propagates: true };
+        self.process(active, scoped.context, scope)
+    }
+
+    /// A type's scoped context.
+    pub(super) fn of_type<'a>(
+        &mut self,
+        active: &Active<'a>,
+        scoped: Scoped<'a>,
+    ) -> Result<Active<'a>, RdfError> {
+        self.process(
+            active,
+            scoped.context,
+            Scope { pinned: scoped.pinned, overrides: false, propagates: false },
+        )
+    }
+
+    fn process<'a>(
+        &mut self,
+        active: &Active<'a>,
+        context: &'a Value,
+        scope: Scope,
+    ) -> Result<Active<'a>, RdfError> {
+        let mut result = active.clone();
+        if !scope.propagates && result.previous.is_none() {
+            result.previous = Some(Arc::new(active.clone()));
+        }
+        let entries = match context {
+            Value::Array(entries) if entries.is_empty() => return Err(malformed("a context is empty")),
+            Value::Array(entries) => entries.as_slice(),
+            single => std::slice::from_ref(single),
+        };
+        for entry in entries {
+            self.charge(result.weight + weight(entry))?;
+            if !scope.pinned {
+                self.count_one()?;
+            }
+            match entry {
+                Value::Null if scope.pinned && scope.overrides => result = Active::default(),
+                Value::String(url) if !scope.pinned => {
+                    let pinned = contexts::pinned(url).ok_or_else(|| RdfError::RemoteContext(url.clone()))?;
+                    let scope = Scope { pinned: true, overrides: false, propagates: true };
+                    result = self.process(&result, &pinned.context, scope)?;
+                }
+                Value::Object(local) => self.object(&mut result, local, scope)?,
+                _ => return Err(malformed("a context is not a pinned URL or an object")),
+            }
+        }
+        Ok(result)
+    }
+
+    fn count_one(&mut self) -> Result<(), RdfError> {
+        self.count += 1;
+        if self.count > self.limits.contexts_per_paper {
+            return Err(RdfError::TooLarge("contexts"));
+        }
+        Ok(())
+    }
+
+    fn charge(&mut self, weight: usize) -> Result<(), RdfError> {
+        self.work = self.work.saturating_add(weight);
+        if self.work > WORK {
+            return Err(RdfError::TooLarge("contexts in use"));
+        }
+        Ok(())
+    }
+
+    fn object<'a>(
+        &mut self,
+        active: &mut Active<'a>,
+        local: &'a Map<String, Value>,
+        scope: Scope,
+    ) -> Result<(), RdfError> {
+        let free = scope.pinned || self.dialect == Dialect::Document;
+        let mut protected = false;
+        for (key, value) in local.iter().filter(|(key, _)| key.starts_with('@')) {
+            match (key.as_str(), value) {
+                ("@version", Value::Number(version)) if version.as_f64() == Some(1.1) => (),
+                ("@protected", Value::Bool(value)) => protected = *value,
+                ("@vocab", Value::String(iri)) if free => match absolute(iri.clone()) {
+                    Name::Iri(iri) => active.vocabulary = Some(iri),
+                    _ => return Err(malformed("@vocab is not an absolute IRI")),
+                },
+                ("@language", Value::String(language)) if free => active.language = Some(language),
+                ("@language", Value::Null) if free => active.language = None,
+                _ => return Err(malformed("a context holds a keyword that is not read")),
+            }
+        }
+        let mut definitions = Definitions {
+            contexts: self,
+            local,
+            scope,
+            protected,
+            defined: HashSet::new(),
+            open: HashSet::new(),
+        };
+        for term in local.keys().filter(|key| !key.starts_with('@')) {
+            definitions.define(active, term, 0)?;
+        }
+        Ok(())
+    }
+}
+
+/// The definitions of one context object.
+struct Definitions<'c, 'l, 'a> {
+    contexts: &'c mut Contexts<'l>,
+    local: &'a Map<String, Value>,
+    scope: Scope,
+    protected: Protected,
+    defined: HashSet<&'a str>,
+    open: HashSet<&'a str>,
+}
+
+impl<'a> Definitions<'_, '_, 'a> {
+    fn define(&mut self, active: &mut Active<'a>, name: &str, depth: usize) -> Result<(), RdfError> {
+        let Some((name, definition)) = self.local.get_key_value(name) else { return Ok(()) };
+        if self.defined.contains(name.as_str()) {
+            return Ok(());
+        }
+        if depth > DEPENDENCIES || !self.open.insert(name) {
+            return Err(malformed("a context's terms depend on each other too deeply"));
+        }
+        if name.is_empty() || name.contains([':', '/', '#', '?']) {
+            return Err(malformed("a context defines something that is not a plain term"));
+        }
+        let (term, protected) = match definition {
+            Value::String(iri) => (self.simple(active, name, iri, depth)?, self.protected),
+            Value::Object(members) => self.expanded(active, name, members, depth)?,
+            _ => return Err(malformed("a context defines a term as neither an IRI nor an object")),
+        };
+        if matches!(term.name, Name::Keyword(_)) && !self.may_alias() {
+            return Err(malformed("a context of a paper aliases a keyword"));
+        }
+        self.insert(active, name, term, protected)?;
+        self.defined.insert(name);
+        Ok(())
+    }
+
+    fn may_alias(&self) -> bool {
+        self.scope.pinned || self.contexts.dialect == Dialect::Document
+    }
+
+    fn insert(
+        &self,
+        active: &mut Active<'a>,
+        name: &'a str,
+        term: Term<'a>,
+        protected: Protected,
+    ) -> Result<(), RdfError> {
+        if let Some((earlier, true)) = active.terms.get(name)
+            && !self.scope.overrides
+        {
+            return if **earlier == term {
+                Ok(())
+            } else {
+                Err(malformed("a context redefines a protected term"))
+            };
+        }
+        let scoped = term.context.map_or(0, |scoped| weight(scoped.context));
+        active.weight += 1 + scoped;
+        active.terms.insert(name, (Arc::new(term), protected));
+        Ok(())
+    }
+
+    fn simple(
+        &mut self,
+        active: &mut Active<'a>,
+        name: &str,
+        iri: &str,
+        depth: usize,
+    ) -> Result<Term<'a>, RdfError> {
+        let expanded = self.identifier(active, name, Some(iri), depth)?;
+        let prefix = Some(ends_as_prefix(&expanded));
+        Ok(Term {
+            name: expanded,
+            prefix,
+            coercion: Coercion::Plain,
+            container: Container::Plain,
+            language: None,
+            context: None,
+        })
+    }
+
+    fn expanded(
+        &mut self,
+        active: &mut Active<'a>,
+        name: &str,
+        members: &'a Map<String, Value>,
+        depth: usize,
+    ) -> Result<(Term<'a>, Protected), RdfError> {
+        let mut protected = self.protected;
+        let mut id = None;
+        let mut prefix = None;
+        let mut coercion = Coercion::Plain;
+        let mut container = Container::Plain;
+        let mut language = None;
+        let mut context = None;
+        for (key, value) in members {
+            match (key.as_str(), value) {
+                ("@id", Value::String(iri)) => id = Some(iri.as_str()),
+                ("@protected", Value::Bool(value)) => protected = *value,
+                ("@prefix", Value::Bool(value)) => prefix = Some(*value),
+                ("@type", Value::String(datatype)) => {
+                    coercion = self.coercion(active, datatype, depth)?;
+                }
+                ("@container", value) => container = self.container(value)?,
+                ("@language", Value::String(tag)) => language = Some(Some(tag.as_str())),
+                ("@language", Value::Null) => language = Some(None),
+                ("@context", value) => context = Some(Scoped { context: value, pinned: self.scope.pinned }),
+                _ => return Err(malformed("a term's definition holds a keyword that is not read")),
+            }
+        }
+        if coercion != Coercion::Plain && language.is_some() {
+            return Err(malformed("a term's definition has both a type and a language"));
+        }
+        let expanded = self.identifier(active, name, id, depth)?;
+        if prefix.is_none() && !ends_as_prefix(&expanded) {
+            prefix = Some(false);
+        }
+        if let Some(scoped) = context {
+            self.check_scoped(active, scoped)?;
+        }
+        Ok((Term { name: expanded, prefix, coercion, container, language, context }, protected))
+    }
+
+    /// A scoped context is judged where it is written, used or not.
+    fn check_scoped(&mut self, active: &Active<'a>, scoped: Scoped<'a>) -> Result<(), RdfError> {
+        if scoped.pinned {
+            return self.contexts.charge(active.weight + weight(scoped.context));
+        }
+        self.contexts.of_property(active, scoped).map(drop)
+    }
+
+    fn identifier(
+        &mut self,
+        active: &mut Active<'a>,
+        name: &str,
+        id: Option<&str>,
+        depth: usize,
+    ) -> Result<Name, RdfError> {
+        let expanded = match id.filter(|id| *id != name) {
+            Some(id) => self.expand(active, id, depth)?,
+            None => match &active.vocabulary {
+                Some(vocabulary) => absolute(format!("{vocabulary}{name}")),
+                None => Name::Nothing,
+            },
+        };
+        match expanded {
+            Name::Iri(_)
+            | Name::Keyword("@id" | "@type" | "@value" | "@language" | "@set" | "@list" | "@graph") => {
+                Ok(expanded)
+            }
+            _ => Err(malformed("a context maps a term to something that is not an absolute IRI")),
+        }
+    }
+
+    fn coercion(
+        &mut self,
+        active: &mut Active<'a>,
+        datatype: &str,
+        depth: usize,
+    ) -> Result<Coercion, RdfError> {
+        match self.expand(active, datatype, depth)? {
+            Name::Keyword("@id") => Ok(Coercion::Id),
+            Name::Keyword("@vocab") => Ok(Coercion::Vocab),
+            Name::Keyword("@json" | "@none") if self.scope.pinned => Ok(Coercion::Unsupported),
+            Name::Iri(iri) => Ok(Coercion::Datatype(iri)),
+            _ => Err(malformed("a term's type is not read")),
+        }
+    }
+
+    fn container(&self, value: &Value) -> Result<Container, RdfError> {
+        let container = match value {
+            Value::Array(items) => match items.as_slice() {
+                [single] => single,
+                _ => return Err(malformed("a term's container is not read")),
+            },
+            single => single,
+        };
+        match container.as_str() {
+            Some("@set") => Ok(Container::Set),
+            Some("@list") => Ok(Container::List),
+            Some("@graph") if self.scope.pinned => Ok(Container::Graph),
+            _ => Err(malformed("a term's container is not read")),
+        }
+    }
+
+    /// IRI expansion inside a context: what it depends on is defined first.
+    fn expand(&mut self, active: &mut Active<'a>, text: &str, depth: usize) -> Result<Name, RdfError> {
+        if !text.starts_with('@') {
+            self.define(active, text, depth + 1)?;
+            if let Some((prefix, suffix)) = text.split_once(':')
+                && !suffix.starts_with("//")
+            {
+                self.define(active, prefix, depth + 1)?;
+            }
+        }
+        Ok(active.expand(text, true))
+    }
+}
+
+fn absolute(iri: String) -> Name {
+    // A blank node is no predicate, type or prefix in RDF 1.1, and `_` is no scheme.
+    if Iri::parse(iri.as_str()).is_ok() { Name::Iri(iri) } else { Name::Nothing }
+}
+
+fn ends_as_prefix(name: &Name) -> bool {
+    matches!(name, Name::Iri(iri) if iri.ends_with([':', '/', '?', '#', '[', ']', '@']))
+}
+
+/// The number of JSON values in a value. Its depth has been bounded before.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(weight).sum::<usize>(),
+        Value::Object(members) => 1 + members.values().map(weight).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+fn keyword(text: &str) -> Option<&'static str> {
+    const KEYWORDS: [&str; 23] = [
+        "@base",
+        "@container",
+        "@context",
+        "@direction",
+        "@graph",
+        "@id",
+        "@import",
+        "@included",
+        "@index",
+        "@json",
+        "@language",
+        "@list",
+        "@nest",
+        "@none",
+        "@prefix",
+        "@propagate",
+        "@protected",
+        "@reverse",
+        "@set",
+        "@type",
+        "@value",
+        "@version",
+        "@vocab",
+    ];
+    KEYWORDS.into_iter().find(|keyword| *keyword == text)
+}
