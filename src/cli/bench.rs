@@ -89,11 +89,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 fn floor(world: &World, runs: usize) -> Duration {
     let signed = [7u8; 64];
     let signature = world.agent.sign(&signed);
+    let key = world.agent.public_key();
     let mut times = Times::default();
     for _ in 0..runs {
         let start = Instant::now();
         for _ in 0..2 {
-            black_box(world.agent.verifies(black_box(&signed), black_box(&signature)));
+            black_box(key.verifies(black_box(&signed), black_box(&signature)));
         }
         times.0.push(start.elapsed());
     }

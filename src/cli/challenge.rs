@@ -1,7 +1,7 @@
 //! `writgate challenge`.
 
 use super::{Exit, Failure, Outcome, output};
-use crate::credential::challenge_for_message;
+use crate::message::compose;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match (&arguments.message, &arguments.nonce, &arguments.domain) {
         (Some(message), Some(nonce), Some(domain)) => {
             let message = serde_json::from_str(&output::read_text(message)?)?;
-            println!("{}", challenge_for_message(&message, nonce, domain)?);
+            println!("{}", compose::bound_challenge(&message, nonce, domain)?);
         }
         _ => println!("{}", new_challenge()?),
     }

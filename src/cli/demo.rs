@@ -1,7 +1,6 @@
 //! `writgate demo`: a whole exchange on the shipped examples, with narration.
 
 use super::{Exit, Failure, Outcome, output};
-use crate::credential::issue::PolicyDraft;
 use crate::decision::{Decided, Decision};
 use crate::engine::{Engine, SystemClock};
 use crate::ledger::SqliteLedger;
@@ -142,8 +141,6 @@ fn steps(world: &World, now: Instant) -> Result<Vec<Step>, Failure> {
     let bare = ask(Intent::grant_bob())?.without_presentation();
     let mut thief = ask(Intent::grant_bob())?;
     thief.key = world.mallory.clone();
-    thief.holder = world.mallory.did_key();
-    thief.method = world.mallory.did_key_method();
     let mut stretched = ask(Intent::grant_bob())?;
     for credential in &mut stretched.credentials {
         if let Some(until) = credential.get_mut("validUntil") {
@@ -152,10 +149,9 @@ fn steps(world: &World, now: Instant) -> Result<Vec<Step>, Failure> {
     }
     let mut expired = ask(Intent::grant_bob())?;
     let mut draft = world.mandate_draft()?;
-    draft.policy = PolicyDraft::Embedded(world.policy()?);
     draft.valid_until = Some(now - TimeDelta::days(1));
     draft.valid_from = Some(now - TimeDelta::days(30));
-    expired.credentials = vec![world.issue(&draft)?];
+    expired.credentials = vec![draft.issue()?];
     let recipient = ask(Intent::grant(NOTES, "https://eve.example/profile#me"))?;
     let own = ask(Intent::grant(NOTES, &world.agent_id()))?;
     let reference = ask(Intent::grant_bob().with("odrl:hasPolicy <https://alice.pod.example/policies/another>"))?;

@@ -1,10 +1,11 @@
 //! A message of the example, with everything about it that can be made wrong on purpose.
 
-use super::{CONTEXT, DOMAIN, ExampleError, Intent, NONCE, World};
-use crate::credential::issue::{self, PresentationDraft, SigningKey};
+use super::{CONTEXT, DOMAIN, ExampleError, Intent, NONCE, World, forge};
+use crate::credential::issue::SigningKey;
 use crate::message::compose::{self, Draft};
 use crate::request::Instant;
-use serde_json::Value;
+use crate::vocab::cred;
+use serde_json::{Map, Value, json};
 
 /// A message to be made: [`Ask::message`] signs its presentation and puts it together.
 #[derive(Debug, Clone)]
@@ -31,12 +32,8 @@ pub struct Ask {
     pub created: Instant,
     /// When the presentation's proof expires.
     pub expires: Option<Instant>,
-    /// Who presents.
-    pub holder: String,
-    /// With which key.
+    /// Who presents, and in whose name.
     pub key: SigningKey,
-    /// By which verification method.
-    pub method: String,
 }
 
 impl Ask {
@@ -59,41 +56,39 @@ impl Ask {
             domain: DOMAIN.to_owned(),
             created,
             expires: None,
-            holder: world.agent.did_key(),
             key: world.agent.clone(),
-            method: world.agent.did_key_method(),
         }
     }
 
     /// The presentation, its challenge plain or bound to the rest of this message.
     ///
     /// # Errors
-    /// [`ExampleError::Issue`]
+    /// [`ExampleError`]
     pub fn presentation(&self) -> Result<Value, ExampleError> {
         let challenge = if self.bound {
-            let message = self.without_presentation();
-            crate::credential::challenge_for_message(&message, &self.nonce, &self.domain)?
+            compose::bound_challenge(&self.without_presentation(), &self.nonce, &self.domain)?
         } else {
             self.nonce.clone()
         };
-        Ok(issue::present(
-            &PresentationDraft {
-                holder: self.holder.clone(),
-                method: self.method.clone(),
-                credentials: self.credentials.clone(),
-                challenge,
-                domain: self.domain.clone(),
-                created: self.created,
-                expires: self.expires,
-            },
-            &self.key,
-        )?)
+        let document = json!({
+            "@context": [cred::CONTEXT_V2],
+            "type": ["VerifiablePresentation"],
+            "holder": self.key.controller(),
+            "verifiableCredential": self.credentials,
+        });
+        let mut options = Map::new();
+        options.insert("challenge".to_owned(), challenge.into());
+        options.insert("domain".to_owned(), self.domain.as_str().into());
+        if let Some(expires) = self.expires {
+            options.insert("expires".to_owned(), expires.to_rfc3339_opts(chrono::SecondsFormat::Secs, true).into());
+        }
+        forge::sign(&self.key, document, "authentication", self.created, options)
     }
 
     /// The whole message.
     ///
     /// # Errors
-    /// [`ExampleError::Issue`]
+    /// [`ExampleError`]
     pub fn message(&self) -> Result<Value, ExampleError> {
         Ok(self.with_presentation(Some(self.presentation()?)))
     }

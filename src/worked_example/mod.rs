@@ -4,15 +4,17 @@
 //! what is tested. The keys are TEST-ONLY: their secrets are in `credentials/keys/`, for everybody to read.
 
 mod ask;
+mod forge;
 mod intent;
+mod mandate;
 
 pub use ask::Ask;
 pub use intent::{Intent, IntentAction};
+pub use mandate::{MandateDraft, PolicyBinding};
 
 use crate::config::{Config, ConfigError, ConfigFile};
 use crate::credential::issue::{IssueError, SigningKey};
 use crate::request::{Actor, CallerFacts, Instant};
-use crate::vocab;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -51,6 +53,9 @@ pub enum ExampleError {
     /// A paper could not be made.
     #[error(transparent)]
     Issue(#[from] IssueError),
+    /// A message could not be composed.
+    #[error(transparent)]
+    Compose(#[from] crate::message::compose::ComposeError),
 }
 
 /// The example's people, keys and files.
@@ -161,9 +166,4 @@ fn read(folder: &Path, path: &str) -> Result<String, ExampleError> {
 
 fn file_error(path: &str, cause: impl std::fmt::Display) -> ExampleError {
     ExampleError::File { path: path.to_owned(), cause: cause.to_string() }
-}
-
-/// A short name for messages of the extension's kind.
-pub(crate) const fn extension() -> &'static str {
-    vocab::EXTENSION
 }

@@ -2,11 +2,13 @@
 
 use super::Failure;
 use super::make::{INSTANT, Made};
-use crate::credential::issue::{MandateDraft, PolicyDraft};
+use crate::credential::issue::SigningKey;
 use crate::refusal::{Reason, Stage};
 use crate::request::Instant;
 use crate::vocab::{EXTENSION, META_KIND, META_PROTOCOL_HASH};
-use crate::worked_example::{ALICE, Ask, BOB, BOB_OWNER, Intent, IntentAction, MANDATE_POLICY, NOTES, World};
+use crate::worked_example::{
+    ALICE, Ask, BOB, BOB_OWNER, Intent, IntentAction, MANDATE_POLICY, MandateDraft, NOTES, PolicyBinding, World,
+};
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
@@ -64,7 +66,7 @@ impl Maker<'_> {
         let mut draft = self.world.mandate_draft()?;
         change(&mut draft);
         let mut ask = self.grant()?;
-        ask.credentials = vec![self.world.issue(&draft)?];
+        ask.credentials = vec![draft.issue()?];
         Ok(ask)
     }
 
@@ -74,7 +76,7 @@ impl Maker<'_> {
         if !policy.contains(from) {
             return Err(Failure::new(format!("the policy does not say `{from}`")));
         }
-        self.mandated(|draft| draft.policy = PolicyDraft::Embedded(policy.replacen(from, to, 1)))
+        self.mandated(|draft| draft.policy = policy.replacen(from, to, 1))
     }
 
     fn granted(&self, name: &str, title: &str, ask: &Ask) -> Result<Made, Failure> {
@@ -116,13 +118,7 @@ impl Maker<'_> {
     fn allowed(&self) -> Cases {
         let mut bound = self.grant()?;
         bound.bound = true;
-        let mut by_digest = self.mandated(|draft| {
-            draft.policy = PolicyDraft::Digest {
-                id: MANDATE_POLICY.to_owned(),
-                text: self.world.policy().unwrap_or_default(),
-                media_type: "text/turtle".to_owned(),
-            };
-        })?;
+        let mut by_digest = self.mandated(|draft| draft.binding = PolicyBinding::Digest)?;
         by_digest.policies = vec![(self.world.policy()?, "text/turtle".to_owned())];
         let mut json_ld = self.grant()?;
         json_ld.intent = (grant_in_json_ld(), "application/ld+json".to_owned());
@@ -330,18 +326,13 @@ impl Maker<'_> {
             asks("domain-mismatch", "the presentation was made for another server", DomainMismatch, &|ask| ask.domain = "https://bob.pod.example/agent".to_owned())?,
             asks("not-the-actor", "a stranger presents in the agent's connection", HolderUnverified, &|ask| {
                 ask.key = stranger.clone();
-                ask.holder = stranger.did_key();
-                ask.method = stranger.did_key_method();
             })?,
             asks("stolen-mandate", "somebody else's mandate in a stranger's own envelope", HolderUnverified, &|ask| {
                 ask.key = stranger.clone();
-                ask.holder = stranger.did_key();
-                ask.method = stranger.did_key_method();
             })?
             .fact("actor", json!(stranger.did_key())),
             asks("holder-of-anothers-key", "the holder's name over a stranger's key", HolderUnverified, &|ask| {
-                ask.key = stranger.clone();
-                ask.method = stranger.did_key_method();
+                ask.key = stranger.clone().with_controller(ask.key.did_key(), stranger.did_key_method());
             })?,
             asks("presentation-too-old", "a presentation of an hour ago", PresentationTooOld, &|ask| ask.created -= TimeDelta::hours(1))?,
             asks("presentation-from-the-future", "a presentation of the next hour", PresentationNotYetValid, &|ask| ask.created += TimeDelta::hours(1))?,
@@ -404,28 +395,25 @@ impl Maker<'_> {
             set(Some(&mut credential), "extra", json!("unsigned"));
             credential
         }];
-        let digest = |text: String| PolicyDraft::Digest { id: MANDATE_POLICY.to_owned(), text, media_type: "text/turtle".to_owned() };
-        let mut altered = self.mandated(|draft| draft.policy = digest(self.world.policy().unwrap_or_default()))?;
+        let mut altered = self.mandated(|draft| draft.binding = PolicyBinding::Digest)?;
         altered.policies = vec![(self.world.policy()?.replacen("odrl:read", "odrl:use ", 1), "text/turtle".to_owned())];
         let mut unbound = self.grant()?;
         unbound.policies = vec![(self.world.policy()?, "text/turtle".to_owned())];
         let mut twice = self.grant()?;
         let mut second = self.world.mandate_draft()?;
         second.id = "urn:uuid:7a3c5b0e-0d6f-4f0e-9b1a-000000000002".to_owned();
-        twice.credentials.push(self.world.issue(&second)?);
-        let mut by_stranger = self.world.mandate_draft()?;
-        by_stranger.issuer = self.world.mallory.did_key();
-        by_stranger.method = self.world.mallory.did_key_method();
-        let by_stranger_policy = self.world.policy()?.replace(ALICE, &self.world.mallory.did_key());
-        by_stranger.policy = PolicyDraft::Embedded(by_stranger_policy);
-        let mut own_mandate = self.grant()?;
-        own_mandate.credentials = vec![self.world.issue_with(&by_stranger, &self.world.mallory)?];
-        let mut borrowed = self.grant()?;
-        borrowed.credentials = vec![self.world.issue_with(&self.world.mandate_draft()?, &self.world.mallory)?];
-        let mut others_method = self.world.mandate_draft()?;
-        others_method.method = self.world.mallory.did_key_method();
-        let mut others_key = self.grant()?;
-        others_key.credentials = vec![self.world.issue_with(&others_method, &self.world.mallory)?];
+        twice.credentials.push(second.issue()?);
+        let stranger = &self.world.mallory;
+        let by = |key: SigningKey, policy: String| {
+            let mut ask = self.grant()?;
+            let draft = MandateDraft { key, policy, ..self.world.mandate_draft()? };
+            ask.credentials = vec![draft.issue()?];
+            Ok::<_, Failure>(ask)
+        };
+        let policy = self.world.policy()?;
+        let own_mandate = by(stranger.clone(), policy.replace(ALICE, &stranger.did_key()))?;
+        let borrowed = by(stranger.clone().with_controller(ALICE, self.world.alice.method()), policy.clone())?;
+        let others_key = by(stranger.clone().with_controller(ALICE, stranger.did_key_method()), policy)?;
         let assignee = self.with_policy(&format!("odrl:assignee   <{}>", self.world.agent_id()), &format!("odrl:assignee   <{BOB}>"))?;
         Ok(vec![
             self.refused("chain-two-roots", "two mandates for one policy are no chain", stage, ChainMalformed, &twice)?,
@@ -433,7 +421,9 @@ impl Maker<'_> {
             self.refused("assignee-mismatch", "the policy is for somebody other than the credential's delegate", stage, BindingMismatch, &assignee)?,
             mandated("mandate-expired", "the mandate has expired", Expired, &|draft| draft.valid_until = Some(now - TimeDelta::seconds(1)))?,
             mandated("mandate-not-yet-valid", "the mandate is not valid yet", NotYetValid, &|draft| draft.valid_from = Some(now + TimeDelta::hours(1)))?,
-            mandated("mandate-for-another", "Alice signs a mandate in Bob's name", SubjectIssuerMismatch, &|draft| draft.subject = Some(BOB_OWNER.to_owned()))?,
+            mandated("mandate-for-another", "Alice signs a mandate in Bob's name", SubjectIssuerMismatch, &|draft| {
+                draft.changes = vec![(&["credentialSubject", "id"], json!(BOB_OWNER))];
+            })?,
             self.refused("mandate-tampered", "the mandate's end was moved", stage, InvalidSignature, &tampered)?,
             self.refused("mandate-unsigned", "nobody signed the mandate", stage, Reason::NoProof, &unsigned)?,
             self.refused("mandate-undefined-member", "a member of the mandate that its signature cannot cover", Stage::Presentation, Malformed, &undefined)?,
@@ -441,14 +431,14 @@ impl Maker<'_> {
             self.refused("mandate-by-another-method", "Alice's name over a stranger's method", stage, IssuerMismatch, &others_key)?,
             self.refused("policy-altered", "the policy beside the mandate is not the one that it binds", stage, PolicyIntegrity, &altered)?,
             mandated("policy-bare-iri", "the mandate names a policy and binds nothing", PolicyIntegrity, &|draft| {
-                draft.policy = PolicyDraft::Reference(MANDATE_POLICY.to_owned());
+                draft.binding = PolicyBinding::BareIri;
             })?,
             self.refused("policy-unbound", "a policy document that no credential binds", stage, PolicyIntegrity, &unbound)?,
             mandated("status-unknown", "a status entry whose list cannot be had", StatusRetrievalError, &|draft| {
-                draft.status = Some(json!({
+                draft.changes = vec![(&["credentialStatus"], json!({
                     "type": "BitstringStatusListEntry", "statusPurpose": "revocation", "statusListIndex": "94567",
                     "statusListCredential": "https://alice.pod.example/status/1",
-                }));
+                }))];
             })?,
             mandated("status-none-and-no-end", "a mandate without status entry and without end", StatusRetrievalError, &|draft| draft.valid_until = None)?,
             self.refused("policy-revoked", "the policy was once seen revoked", stage, Revoked, &self.grant()?)?
@@ -508,22 +498,21 @@ impl Maker<'_> {
         let organisation = &self.world.mallory;
         let agent = self.world.agent_id();
         let policy = self.world.policy()?;
-        let to_organisation = policy.replace(&agent, &organisation.did_key());
-        let mut first = self.world.mandate_draft()?;
-        first.authorizes = organisation.did_key();
-        first.policy = PolicyDraft::Embedded(to_organisation);
+        let first = MandateDraft {
+            authorizes: organisation.did_key(),
+            policy: policy.replace(&agent, &organisation.did_key()),
+            ..self.world.mandate_draft()?
+        };
         let own_policy = "https://organisation.example/policies/own-agent";
-        let mut internal = policy.replace(MANDATE_POLICY, own_policy).replace(ALICE, &organisation.did_key());
-        if !permits {
-            internal = internal.replace("acl:Control", "acl:Append");
-        }
-        let mut second = self.world.mandate_draft()?;
-        second.id = "urn:uuid:7a3c5b0e-0d6f-4f0e-9b1a-000000000003".to_owned();
-        second.issuer = organisation.did_key();
-        second.method = organisation.did_key_method();
-        second.policy = PolicyDraft::Embedded(internal);
+        let internal = policy.replace(MANDATE_POLICY, own_policy).replace(ALICE, &organisation.did_key());
+        let second = MandateDraft {
+            id: "urn:uuid:7a3c5b0e-0d6f-4f0e-9b1a-000000000003".to_owned(),
+            key: organisation.clone(),
+            policy: if permits { internal } else { internal.replace("acl:Control", "acl:Append") },
+            ..self.world.mandate_draft()?
+        };
         let mut ask = self.grant()?;
-        ask.credentials = vec![self.world.issue(&first)?, self.world.issue_with(&second, organisation)?];
+        ask.credentials = vec![first.issue()?, second.issue()?];
         Ok(ask)
     }
 }

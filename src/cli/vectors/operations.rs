@@ -3,7 +3,7 @@
 use super::{Folder, evaluate_message, member, text};
 use crate::cli::Failure;
 use crate::limits::Limits;
-use crate::protocol::handshake::{self, Handshake};
+use crate::protocol::handshake::{Handshake, may_downgrade};
 use crate::protocol::{ProtocolDocument, ProtocolHash};
 use crate::rdf::{Budget, RdfMediaType, canon, parse_graph};
 use crate::shape::{CompiledShapes, Validation};
@@ -16,7 +16,7 @@ pub(crate) fn run(operation: &str, input: &Value, folder: &Folder) -> Result<Val
         "rdfc10-hash" => rdfc10_hash(input, folder),
         "verify-pd-pin" => verify_pd_pin(input, folder),
         "decode-handshake" => decode_handshake(input, folder),
-        "may-downgrade-to-nl" => may_downgrade(input),
+        "may-downgrade-to-nl" => may_downgrade_to_prose(input),
         "validate-intent" => validate_intent(input, folder),
         unknown => Err(Failure::new(format!("unknown operation `{unknown}`"))),
     }
@@ -44,10 +44,10 @@ fn decode_handshake(input: &Value, folder: &Folder) -> Result<Value, Failure> {
     let decoded = match input.get("graph") {
         Some(Value::String(graph)) => {
             let (document, media_type) = folder.rdf(graph)?;
-            handshake::decode_graph(&document, media_type, &Limits::default())
+            Handshake::decode_graph(&document, media_type.as_str(), &Limits::default())
         }
         Some(_) => return Err(Failure::new("`graph` is not a string")),
-        None => handshake::decode_json(member(input, "payload")?),
+        None => Handshake::decode_json(member(input, "payload")?),
     };
     Ok(match decoded {
         Ok(Handshake::Offer(_)) => json!({ "ok": true, "kind": "upgrade-offer" }),
@@ -57,16 +57,16 @@ fn decode_handshake(input: &Value, folder: &Folder) -> Result<Value, Failure> {
 }
 
 /// DG-1. An offer or response that does not decode is none, and none never permits prose.
-fn may_downgrade(input: &Value) -> Result<Value, Failure> {
-    let offer = match handshake::decode_json(member(input, "offer")?) {
+fn may_downgrade_to_prose(input: &Value) -> Result<Value, Failure> {
+    let offer = match Handshake::decode_json(member(input, "offer")?) {
         Ok(Handshake::Offer(offer)) => offer,
         _ => return Ok(json!({ "downgrade": false })),
     };
-    let response = match input.get("response").map(handshake::decode_json) {
+    let response = match input.get("response").map(Handshake::decode_json) {
         Some(Ok(Handshake::Response(response))) => Some(response),
         _ => None,
     };
-    Ok(json!({ "downgrade": handshake::may_downgrade(&offer, response.as_ref()) }))
+    Ok(json!({ "downgrade": may_downgrade(&offer, response.as_ref()) }))
 }
 
 /// Plain SHACL validation of a data graph against a shapes graph, by the shapes' own targets.
