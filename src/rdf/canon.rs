@@ -6,9 +6,9 @@ use rdf_canon::{CanonicalizationError, CanonicalizationOptions};
 use sha2::{Digest, Sha256, Sha384};
 use std::collections::HashMap;
 
-/// Quads that the calls of Hash N-Degree Quads of one run may serialize, about: a call hashes the quads of every
-/// neighbour of its node, so a count of calls alone would not bound the work.
-const SERIALIZED_QUADS: usize = 1 << 18;
+/// Quads that all calls of Hash N-Degree Quads for one message may serialize, about: a call hashes the quads of every
+/// neighbour of its node, so a count of calls alone would not bound the work. The costliest W3C entry needs half.
+pub(super) const SERIALIZED_QUADS: usize = 1 << 16;
 
 /// How often one node may be the same neighbour of another, by the same predicate and position, in different graphs:
 /// RDFC-1.0 goes through all orders of such repetitions without making a call.
@@ -59,12 +59,14 @@ fn labels(
     if let Some(labels) = issue(dataset, hash, 0)? {
         return Ok(labels);
     }
-    let most = budget.canonicalization_calls.min(SERIALIZED_QUADS / cost_of_a_call(dataset)?);
+    let cost = cost_of_a_call(dataset)?;
+    let most = budget.canonicalization_calls.min(budget.serialized_quads / cost);
     let mut limit = 1;
     loop {
         let charge = limit.min(most);
         if let Some(labels) = issue(dataset, hash, charge)? {
             budget.canonicalization_calls = budget.canonicalization_calls.saturating_sub(charge);
+            budget.serialized_quads = budget.serialized_quads.saturating_sub(charge.saturating_mul(cost));
             return Ok(labels);
         }
         if charge == most {

@@ -57,6 +57,17 @@ pub(super) struct Term<'a> {
     pub(super) context: Option<Scoped<'a>>,
 }
 
+impl Term<'_> {
+    /// What copying the term costs.
+    fn weight(&self) -> usize {
+        let octets = match &self.name {
+            Name::Iri(iri) => iri.len(),
+            _ => 0,
+        };
+        1 + octets / 64 + self.context.map_or(0, |scoped| weight(scoped.context))
+    }
+}
+
 /// A property-scoped or type-scoped context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Scoped<'a> {
@@ -301,6 +312,7 @@ impl<'a> Definitions<'_, '_, 'a> {
         if matches!(term.name, Name::Keyword(_)) && !self.may_alias() {
             return Err(malformed("a context of a paper aliases a keyword"));
         }
+        self.contexts.charge(term.weight())?;
         self.insert(active, name, term, protected)?;
         self.defined.insert(name);
         Ok(())
@@ -326,8 +338,7 @@ impl<'a> Definitions<'_, '_, 'a> {
                 Err(malformed("a context redefines a protected term"))
             };
         }
-        let scoped = term.context.map_or(0, |scoped| weight(scoped.context));
-        active.weight += 1 + scoped;
+        active.weight += term.weight();
         active.terms.insert(name, (Arc::new(term), protected));
         Ok(())
     }

@@ -550,3 +550,23 @@ fn owl_imports_is_a_triple_and_nothing_else() {
     let imports = json!({"@id": "urn:d", "http://www.w3.org/2002/07/owl#imports": {"@id": "https://attacker.example/o"}});
     assert_eq!(document(&imports).map(|graph| graph.len()), Ok(1));
 }
+
+#[test]
+fn terms_and_prefixes_do_not_multiply_the_document() {
+    let long = format!("https://e.example/{}/", "x".repeat(16_000));
+    let values: Vec<String> = (0..9_000).map(|n| format!("p:{n}")).collect();
+    for members in
+        [json!({"t": (0..9_000).collect::<Vec<_>>()}), json!({"@type": values}), json!({"i": values})]
+    {
+        let inline = json!({"p": long, "t": "p:t", "i": {"@id": "https://e.example/i", "@type": "@id"}});
+        let (strict, loose) = (credential(inline.clone(), members.clone()), plain(inline, members));
+        assert_eq!(paper(&strict), Err(RdfError::TooLarge("octets in all terms")));
+        assert_eq!(document(&loose), Err(RdfError::TooLarge("octets in all terms")));
+    }
+    let terms: serde_json::Map<String, Value> =
+        (0..40_000).map(|n| (format!("t{n}"), json!("p:t"))).collect();
+    let inline = json!([{"p": long}, terms]);
+    let mut value = credential(Value::Null, json!({}));
+    value["@context"].as_array_mut().unwrap().extend(inline.as_array().unwrap().clone());
+    assert_eq!(paper(&value), Err(RdfError::TooLarge("contexts in use")));
+}
