@@ -287,3 +287,48 @@ mod downgrade {
         }
     }
 }
+
+mod vectors {
+    use super::*;
+
+    /// The cases of one operation: name, input, expected.
+    fn cases(operation: &str) -> Vec<(String, Value, Value)> {
+        let root = crate::shape::tests::shared_path("vectors/a2a-rdf/cases");
+        let Ok(folders) = std::fs::read_dir(&root) else {
+            println!("skipped: no {}", root.display());
+            return Vec::new();
+        };
+        let read = |folder: std::fs::DirEntry| {
+            let text = std::fs::read_to_string(folder.path().join("case.json")).ok()?;
+            let case: Value = serde_json::from_str(&text).ok()?;
+            let member = |name: &str| case.get(name).cloned().unwrap_or_default();
+            (member("operation") == operation).then(|| {
+                (folder.file_name().to_string_lossy().into_owned(), member("input"), member("expected"))
+            })
+        };
+        folders.flatten().filter_map(read).collect()
+    }
+
+    #[test]
+    fn payloads_decode_as_expected() {
+        for (name, input, expected) in cases("decode-handshake") {
+            let Some(payload) = input.get("payload") else { continue };
+            let ok = Handshake::decode_json(payload).is_ok();
+            assert_eq!(expected.get("ok"), Some(&Value::Bool(ok)), "{name}");
+        }
+    }
+
+    #[test]
+    fn downgrades_are_permitted_as_expected() {
+        for (name, input, expected) in cases("may-downgrade-to-nl") {
+            let decode = |member: &str| Handshake::decode_json(input.get(member).unwrap_or(&Value::Null));
+            let Ok(Handshake::Offer(offer)) = decode("offer") else { panic!("{name} has no offer") };
+            let response = match decode("response") {
+                Ok(Handshake::Response(response)) => Some(response),
+                _ => None,
+            };
+            let permitted = may_downgrade(&offer, response.as_ref());
+            assert_eq!(expected.get("downgrade"), Some(&Value::Bool(permitted)), "{name}");
+        }
+    }
+}

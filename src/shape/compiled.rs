@@ -2,7 +2,8 @@
 
 use super::engine::{CountingEngine, Extent};
 use super::report::{self, ReportedResult};
-use super::syntax::{ShapesGraph, TargetSelector, unusable};
+use super::syntax::{ShapesGraph, TargetSelector};
+use super::terms::unusable;
 use crate::limits::Limits;
 use oxrdf::vocab::{rdf, rdfs};
 use oxrdf::{Graph, NamedOrBlankNode, Term};

@@ -9,8 +9,11 @@ mod engine;
 mod path;
 mod report;
 mod syntax;
+mod terms;
 #[cfg(test)]
 pub(crate) mod tests;
+#[cfg(test)]
+mod w3c_tests;
 
 pub(crate) use compiled::{CompiledShapes, ShapeError, Validation};
 pub(crate) use report::without_data_literals;

@@ -1,7 +1,7 @@
 //! Property paths (SHACL 2.3.1): read with a bound, and their predicates collected.
 
 use super::compiled::ShapeError;
-use super::syntax::{as_node, read_list, unusable};
+use super::terms::{as_node, read_list, unusable};
 use crate::vocab::sh;
 use oxrdf::{Graph, Term};
 use std::collections::BTreeSet;

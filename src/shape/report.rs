@@ -1,7 +1,7 @@
 //! The W3C validation report as Turtle (SHACL 3.6), bounded, and the same without the literals of the data.
 
 use super::compiled::Finding;
-use super::syntax::sh_iri;
+use super::terms::sh_iri;
 use crate::vocab::sh;
 use oxrdf::vocab::{rdf, xsd};
 use oxrdf::{BlankNode, Literal, NamedNode, NamedNodeRef, NamedOrBlankNode, Term, TermRef, Triple};

@@ -1,6 +1,6 @@
 use super::compiled::{CompiledShapes, ShapeError, Validation};
 use crate::limits::Limits;
-use oxrdf::{Graph, NamedNode, NamedNodeRef, NamedOrBlankNode, Term, TermRef};
+use oxrdf::{Graph, NamedNode, NamedOrBlankNode, Term, TermRef};
 use oxttl::TurtleParser;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub(crate) fn shared(path: &str) -> Option<String> {
     }
 }
 
-fn shared_path(path: &str) -> PathBuf {
+pub(crate) fn shared_path(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(path)
 }
 
@@ -125,6 +125,20 @@ mod syntax {
             )
             .is_ok()
         );
+    }
+
+    #[test]
+    fn too_many_shapes_are_refused() {
+        let many: String = (0..300).map(|shape| format!("ex:N{shape} a sh:NodeShape. ")).collect();
+        assert!(refused(&format!("ex:S a sh:NodeShape; sh:nodeKind sh:IRI. {many}")).contains("more than"));
+    }
+
+    #[test]
+    fn large_lists_and_paths_are_refused() {
+        let members: String = (0..1_500).map(|member| format!("{member} ")).collect();
+        refused(&format!("ex:S a sh:NodeShape; sh:in ({members})."));
+        let steps = "ex:p ".repeat(40);
+        refused(&format!("ex:S a sh:NodeShape; sh:property [ sh:path ({steps}); sh:minCount 1 ]."));
     }
 
     #[test]
@@ -445,7 +459,7 @@ mod reports {
     }
 
     fn objects<'a>(report: &'a Graph, name: &str) -> Vec<TermRef<'a>> {
-        let predicate = super::super::syntax::sh_iri(name);
+        let predicate = super::super::terms::sh_iri(name);
         report
             .iter()
             .filter(|triple| triple.predicate == predicate.as_ref())
@@ -535,113 +549,76 @@ mod reports {
     }
 }
 
-mod w3c {
+mod intents {
+    use super::super::ConformingIntent;
     use super::*;
+    use crate::message::IntentGraph;
+    use crate::protocol::{Binding, ProtocolDocument, ProtocolSettings};
+    use crate::refusal::{Reason, Refusal, Stage};
+    use std::collections::BTreeMap;
 
-    const SHT: &str = "http://www.w3.org/ns/shacl-test#";
-    /// Terms of the expected report, which stands in the same file as the shapes.
-    const REPORT_TERMS: [&str; 10] = [
-        "conforms",
-        "result",
-        "focusNode",
-        "resultPath",
-        "value",
-        "sourceShape",
-        "sourceConstraintComponent",
-        "resultSeverity",
-        "resultMessage",
-        "detail",
-    ];
-    /// Entries that are refused on purpose, with the reason.
-    const REFUSED: [(&str, &str); 4] = [
-        ("shacl-shacl", "SPARQL prefixes (sh:declare), and shapes that refer to themselves"),
-        ("qualified-001", "counts without the shape that they count"),
-        ("qualifiedValueShape-001", "sh:nodeShape, which SHACL does not define"),
-        ("uniqueLang-002", "a flag that is not `true` or `false`"),
-    ];
+    const DOCUMENT: &str = "@prefix a2a: <https://w3id.org/jeswr/a2a#>. @prefix sh: <http://www.w3.org/ns/shacl#>.
+        <urn:p> a a2a:ProtocolDocument; a2a:requestShape <urn:s>, <urn:t>.
+        <urn:s> a sh:NodeShape; sh:property [ sh:path <https://example.org/p>; sh:minCount 1; sh:nodeKind sh:IRI ].
+        <urn:t> a sh:NodeShape; sh:property [ sh:path <https://example.org/q>; sh:maxCount 1 ].";
 
-    fn parse(path: &Path, base: &str) -> Graph {
-        let text = std::fs::read_to_string(path).expect("the suite's file is readable");
-        TurtleParser::new()
-            .with_base_iri(base)
-            .expect("a base IRI")
-            .for_slice(&text)
-            .collect::<Result<_, _>>()
-            .expect("the suite's Turtle is well-formed")
-    }
-
-    fn without_report(graph: &Graph) -> Graph {
-        let mut rest = Graph::new();
-        for triple in graph {
-            let name =
-                triple.predicate.as_str().strip_prefix("http://www.w3.org/ns/shacl#").unwrap_or_default();
-            let is_report_type = matches!(triple.object, TermRef::NamedNode(iri)
-                if iri.as_str().starts_with("http://www.w3.org/ns/shacl#Validation"));
-            if !REPORT_TERMS.contains(&name) && !is_report_type {
-                rest.insert(triple);
-            }
-        }
-        rest
-    }
-
-    /// Runs the entry of a file, if it has one: whether the verdict is the expected one, or why it was refused.
-    fn run(path: &Path) -> Option<Result<bool, String>> {
-        let name = path.file_name()?.to_str()?;
-        let base = format!("https://suite.example/{name}");
-        let graph = parse(path, &base);
-        let referenced = |local: &str| {
-            let predicate = NamedNode::new_unchecked(format!("{SHT}{local}"));
-            let object =
-                graph.iter().find(|triple| triple.predicate == predicate.as_ref())?.object.into_owned();
-            let Term::NamedNode(iri) = object else { return None };
-            let file = iri.as_str().strip_prefix("https://suite.example/")?.to_owned();
-            Some(parse(&path.with_file_name(&file), iri.as_str()))
+    fn judge(data: &str, limits: &Limits) -> Result<ConformingIntent, Refusal> {
+        let hash = ProtocolDocument::hash_of(DOCUMENT, "text/turtle", limits).expect("RDF");
+        let settings = ProtocolSettings {
+            hash,
+            actions: BTreeMap::new(),
+            parameters: BTreeMap::new(),
+            security_bearing: true,
+            binding: Binding::Accepted,
+            declared: true,
         };
-        let shapes = referenced("shapesGraph")?;
-        let data = referenced("dataGraph")?;
-        let conforms = NamedNodeRef::new_unchecked("http://www.w3.org/ns/shacl#conforms");
-        let expected = graph.triples_for_predicate(conforms).next()?.object.to_string().contains("true");
-        let limits = Limits { validation_steps: 10_000_000, ..Limits::default() };
-        let shapes = CompiledShapes::compile(&without_report(&shapes), &[]);
-        Some(match shapes.and_then(|shapes| shapes.validate_targets(&data, &limits)) {
-            Ok(validation) => Ok(matches!(validation, Validation::Conforms) == expected),
-            Err(error) => Err(error.to_string()),
-        })
+        let document = ProtocolDocument::load(DOCUMENT, "text/turtle", settings, limits).expect("it loads");
+        let intent = IntentGraph { graph: graph(data), node: node("i"), hash: String::new() };
+        ConformingIntent::judge(intent, &document, limits)
     }
 
     #[test]
-    fn core_suite_verdicts() {
-        let core = shared_path("suites/shacl/core");
-        let Ok(folders) = std::fs::read_dir(&core) else {
-            println!("skipped: no {}", core.display());
-            return;
-        };
-        let mut files: Vec<_> = folders
-            .flatten()
-            .filter_map(|folder| std::fs::read_dir(folder.path()).ok())
-            .flat_map(|files| files.flatten().map(|file| file.path()))
-            .filter(|file| file.extension().is_some_and(|extension| extension == "ttl"))
-            .collect();
-        files.sort();
-        let (mut ran, mut wrong) = (0, Vec::new());
-        let mut refusals = Vec::new();
-        for file in files {
-            let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            match run(&file) {
-                None => {}
-                Some(Ok(right)) => {
-                    ran += 1;
-                    if !right {
-                        wrong.push(name);
-                    }
-                }
-                Some(Err(why)) => refusals.push((name, why)),
-            }
+    fn an_intent_conforms_to_every_request_shape() {
+        let judged = judge("ex:i ex:p ex:v.", &Limits::default()).expect("it conforms");
+        assert_eq!(judged.intent().node, node("i"));
+        assert!(judge("ex:i ex:p ex:v; ex:q 1, 2.", &Limits::default()).is_err());
+        assert!(judge("ex:i ex:q 1.", &Limits::default()).is_err());
+    }
+
+    #[test]
+    fn a_violation_is_refused_with_evidence_and_report() {
+        let refusal = judge("ex:i ex:p \"v\".", &Limits::default()).expect_err("it violates");
+        assert_eq!((refusal.stage(), refusal.reason()), (Stage::Shape, Reason::ShapeViolation));
+        assert_eq!(refusal.evidence().path.as_deref(), Some("https://example.org/p"));
+        assert!(
+            refusal.shacl_report().is_some_and(|report| report.contains("sh:NodeKindConstraintComponent"))
+        );
+    }
+
+    #[test]
+    fn work_beyond_the_budget_has_its_own_reason() {
+        let limits = Limits { validation_steps: 3, ..Limits::default() };
+        let refusal = judge("ex:i ex:p ex:v.", &limits).expect_err("it costs more");
+        assert_eq!(refusal.reason(), Reason::ValidationBudgetExceeded);
+    }
+}
+
+mod vectors {
+    use super::*;
+
+    #[test]
+    fn the_intents_of_the_vectors_are_judged_as_expected() {
+        for (case, expected) in [("intent-valid", true), ("intent-missing-mode", false)] {
+            let file = |name: &str| shared(&format!("vectors/a2a-rdf/cases/{case}/{name}"));
+            let (Some(shapes), Some(data)) = (file("protocol-document.ttl"), file("intent.ttl")) else {
+                return;
+            };
+            let parse = |text: &str| -> Graph {
+                TurtleParser::new().for_slice(text).collect::<Result<_, _>>().expect("a vector is Turtle")
+            };
+            let shapes = CompiledShapes::compile(&parse(&shapes), &[]).expect("the worked shapes compile");
+            let judged = shapes.validate_targets(&parse(&data), &Limits::default());
+            assert_eq!(matches!(judged, Ok(Validation::Conforms)), expected, "{case}: {judged:?}");
         }
-        println!("{ran} verdicts; refused: {refusals:#?}");
-        assert_eq!(wrong, Vec::<String>::new());
-        let refused: Vec<_> = refusals.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(refused, REFUSED.map(|(name, _)| name));
-        assert_eq!(ran + refused.len(), 98);
     }
 }
