@@ -9,9 +9,7 @@ pub(crate) fn permits(permitted: &str, requested: &str) -> bool {
         return true;
     }
     match permitted {
-        odrl::USE => {
-            ![odrl::GRANT_USE, odrl::NEXT_POLICY, odrl::TRANSFER, acl::CONTROL].contains(&requested)
-        }
+        odrl::USE => ![odrl::GRANT_USE, odrl::NEXT_POLICY, odrl::TRANSFER, acl::CONTROL].contains(&requested),
         odrl::WRITE => [acl::APPEND, odrl::MODIFY].contains(&requested),
         _ => false,
     }
@@ -20,9 +18,7 @@ pub(crate) fn permits(permitted: &str, requested: &str) -> bool {
 /// Whether a prohibition of `prohibited` meets `requested`: equal, covering or covered, over closed families.
 pub(crate) fn prohibits(prohibited: &str, requested: &str) -> bool {
     let (prohibited, requested) = (family(prohibited), family(requested));
-    let covers = |wide: &str, narrow: &str| {
-        wide == odrl::USE || wide == odrl::WRITE && narrow == acl::APPEND
-    };
+    let covers = |wide: &str, narrow: &str| wide == odrl::USE || wide == odrl::WRITE && narrow == acl::APPEND;
     prohibited == requested || covers(prohibited, requested) || covers(requested, prohibited)
 }
 

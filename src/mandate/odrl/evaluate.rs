@@ -12,6 +12,7 @@ use oxrdf::Term;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Kleene's three values. The order is the order of truth: `and` is the least, `or` the greatest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,7 +84,7 @@ pub(crate) struct OdrlRequest {
     attributes: BTreeMap<String, Vec<Value>>,
     instant: Instant,
     counts: CountSource,
-    facts: Facts,
+    facts: Arc<Facts>,
     /// A caller said that it is another time than it is.
     time_disputed: Option<String>,
 }
@@ -97,7 +98,7 @@ impl OdrlRequest {
         instant: Instant,
         skew: TimeDelta,
         counts: CountSource,
-        facts: Facts,
+        facts: Arc<Facts>,
     ) -> Self {
         let mut attributes: BTreeMap<String, Vec<Value>> = attributes
             .iter()
@@ -255,7 +256,11 @@ impl<'a> Judge<'a> {
         }
         let below = self.kind == RuleKind::Prohibition
             && requested.strip_prefix(iri.as_str()).is_some_and(|rest| rest.starts_with(['?', '#']));
-        if below { self.refined(named, Truth::True) } else { self.refined(named, self.member(named, requested)) }
+        if below {
+            self.refined(named, Truth::True)
+        } else {
+            self.refined(named, self.member(named, requested))
+        }
     }
 
     fn assignee(&self, named: &Named) -> Truth {
@@ -275,14 +280,18 @@ impl<'a> Judge<'a> {
         if iri == thing {
             return Truth::True;
         }
-        let facts = [&self.question.request.facts, &self.own_facts];
+        let facts = [self.question.request.facts.as_ref(), &self.own_facts];
         let known = facts.iter().any(|facts| facts.has_members(iri));
         if !known {
             // Of a collection without a known member we know no stranger either.
             return if *collection { Truth::Undetermined } else { Truth::False };
         }
         // Its members are listed: whoever is in no fact is no member.
-        if facts.iter().any(|facts| facts.knows(thing)) { Facts::is_part(&facts, thing, iri) } else { Truth::False }
+        if facts.iter().any(|facts| facts.knows(thing)) {
+            Facts::is_part(&facts, thing, iri)
+        } else {
+            Truth::False
+        }
     }
 
     pub(super) fn constraints(&self, constraints: &[Constraint]) -> Truth {
@@ -311,8 +320,12 @@ impl<'a> Judge<'a> {
 
     fn has_several_values(&self, constraint: &Constraint) -> bool {
         match constraint {
-            Constraint::Compare { operand, .. } => self.values(operand).is_some_and(|values| values.len() > 1),
-            Constraint::Logical { operands, .. } => operands.iter().any(|inner| self.has_several_values(inner)),
+            Constraint::Compare { operand, .. } => {
+                self.values(operand).is_some_and(|values| values.len() > 1)
+            }
+            Constraint::Logical { operands, .. } => {
+                operands.iter().any(|inner| self.has_several_values(inner))
+            }
             Constraint::Unreadable(_) => false,
         }
     }
@@ -327,7 +340,8 @@ impl<'a> Judge<'a> {
         if self.kind == RuleKind::Permission || values.len() < 2 {
             return whole;
         }
-        let single = values.iter().map(|value| self.compare(operand, operator, std::slice::from_ref(value), right));
+        let single =
+            values.iter().map(|value| self.compare(operand, operator, std::slice::from_ref(value), right));
         Truth::any(single.chain([whole]))
     }
 
@@ -377,8 +391,12 @@ impl<'a> Judge<'a> {
                 right.iter().map(|right| Truth::any(values.iter().map(|value| equal(value, right)))),
             ),
             Operator::IsA => self.related(values, right, |facts, value, right| facts.is_a(value, right)),
-            Operator::IsPartOf => self.related(values, right, |facts, value, right| Facts::is_part(&[facts], value, right)),
-            Operator::HasPart => self.related(values, right, |facts, value, right| Facts::is_part(&[facts], right, value)),
+            Operator::IsPartOf => {
+                self.related(values, right, |facts, value, right| Facts::is_part(&[facts], value, right))
+            }
+            Operator::HasPart => {
+                self.related(values, right, |facts, value, right| Facts::is_part(&[facts], right, value))
+            }
         }
     }
 
@@ -421,7 +439,10 @@ fn ordered(operand: &str, values: &[Value], right: &[Value], holds: fn(Ordering)
 }
 
 /// The last instant at which no `odrl:dateTime` comparison among `constraints` has changed its value since `now`.
-pub(super) fn unchanged_until<'c>(constraints: impl IntoIterator<Item = &'c Constraint>, now: Instant) -> Instant {
+pub(super) fn unchanged_until<'c>(
+    constraints: impl IntoIterator<Item = &'c Constraint>,
+    now: Instant,
+) -> Instant {
     let mut open: Vec<&Constraint> = constraints.into_iter().collect();
     let mut last = Instant::MAX_UTC;
     while let Some(constraint) = open.pop() {

@@ -53,8 +53,9 @@ impl Facts {
     /// Whether `part` is part of `whole`, by all of `sources`: stated, or undetermined where it only follows over other
     /// wholes or where nothing is known of `part`.
     pub(super) fn is_part(sources: &[&Self], part: &str, whole: &str) -> Truth {
-        let wholes =
-            |part: &str| sources.iter().filter_map(|facts| facts.part_of.get(part)).flatten().collect::<Vec<_>>();
+        let wholes = |part: &str| {
+            sources.iter().filter_map(|facts| facts.part_of.get(part)).flatten().collect::<Vec<_>>()
+        };
         let mut open = wholes(part);
         if open.is_empty() {
             return Truth::Undetermined;

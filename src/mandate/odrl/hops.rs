@@ -70,20 +70,28 @@ impl<'a> Chain<'a> {
         max_length: usize,
     ) -> Result<ChainGrant, Box<Denial>> {
         self.admissible(revoked, max_length)?;
-        let mut grant =
-            ChainGrant { obligations: BTreeSet::new(), not_after: Instant::MAX_UTC, exercised: BTreeSet::new() };
+        let mut grant = ChainGrant {
+            obligations: BTreeSet::new(),
+            not_after: Instant::MAX_UTC,
+            exercised: BTreeSet::new(),
+        };
         for (parent, child) in (1..self.policies.len()).enumerate() {
             self.edge(parent, child, &mut grant)?;
         }
         for (hop, policy) in self.policies.iter().enumerate() {
             let agent = match self.policies.get(hop + 1) {
-                Some(next) => next.assigner().ok_or_else(|| self.deny(hop, "the next hop has no assigner"))?,
+                Some(next) => {
+                    next.assigner().ok_or_else(|| self.deny(hop, "the next hop has no assigner"))?
+                }
                 None => self.leaf_agent(hop, policy)?,
             };
             let asked = self.question(hop, agent, &self.request.action, None);
             let matched = self.permit(hop, asked)?;
             self.add(hop, asked, &matched, &mut grant);
-            self.no_prohibition_of(hop, &self.request.agent)?;
+            if hop + 1 < self.policies.len() {
+                let until = self.no_prohibition(hop, &self.request.agent, &self.request.action)?;
+                grant.not_after = grant.not_after.min(until);
+            }
         }
         Ok(grant)
     }
@@ -198,18 +206,17 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// No prohibition of this policy meets the actual action for `agent`.
-    pub(super) fn no_prohibition_of(&self, hop: usize, agent: &str) -> Result<(), Box<Denial>> {
-        // A single policy's conflict strategy has already weighed its prohibitions for its own agent.
-        if self.policies.len() == 1 && agent == self.request.agent {
-            return Ok(());
-        }
-        self.no_prohibition(hop, agent, &self.request.action)
-    }
-
-    /// No prohibition of this policy meets `action` by `agent`, whatever its conflict strategy.
-    pub(super) fn no_prohibition(&self, hop: usize, agent: &str, action: &str) -> Result<(), Box<Denial>> {
-        let Some(policy) = self.policies.get(hop).copied() else { return Ok(()) };
+    /// No prohibition of this policy meets `action` by `agent`, whatever its conflict strategy. Gives the last instant
+    /// up to which that stays so.
+    pub(super) fn no_prohibition(
+        &self,
+        hop: usize,
+        agent: &str,
+        action: &str,
+    ) -> Result<Instant, Box<Denial>> {
+        let Some(policy) = self.policies.get(hop).copied() else {
+            return Err(self.deny(hop, "the chain has a gap"));
+        };
         let asked = Question {
             request: self.request,
             agent,
@@ -220,8 +227,18 @@ impl<'a> Chain<'a> {
         };
         match Judge::prohibition(policy, asked) {
             Some(rule) => Err(self.prohibited(hop, asked, rule)),
-            None => Ok(()),
+            None => Ok(self.dormant_until(policy, asked)),
         }
+    }
+
+    /// The last instant before a prohibition that time alone keeps from matching may begin to match.
+    fn dormant_until(&self, policy: &Policy, asked: Question<'_>) -> Instant {
+        let judge = Judge::new(policy, asked, RuleKind::Prohibition);
+        let dormant = policy.prohibitions.iter().filter(|rule| {
+            let found = judge.rule(rule);
+            Truth::False < found.action.min(found.target).min(found.assignee)
+        });
+        unchanged_until(dormant.flat_map(all_constraints), self.request.instant())
     }
 
     /// The permissions of each policy that match the actual request for that hop's delegate.
@@ -247,20 +264,17 @@ impl<'a> Chain<'a> {
     fn add(&self, hop: usize, asked: Question<'a>, matched: &[&Rule], grant: &mut ChainGrant) {
         let Some(policy) = self.policies.get(hop).copied() else { return };
         let duties = matched.iter().flat_map(|rule| &rule.duties);
-        let passing_on = |duty: &&Duty| !(asked.action == odrl::GRANT_USE && duty.action == odrl::NEXT_POLICY);
+        let passing_on =
+            |duty: &&Duty| !(asked.action == odrl::GRANT_USE && duty.action == odrl::NEXT_POLICY);
         let duties = duties.filter(passing_on).chain(&policy.obligations);
         grant.obligations.extend(duties.map(|duty| Obligation {
             action: duty.action.clone(),
             target: duty.target.clone(),
             policy: policy.id().to_owned(),
         }));
-        let judge = Judge::new(policy, asked, RuleKind::Prohibition);
-        let dormant = policy.prohibitions.iter().filter(|rule| {
-            let found = judge.rule(rule);
-            Truth::False < found.action.min(found.target).min(found.assignee)
-        });
-        let constraints = matched.iter().copied().chain(dormant).flat_map(all_constraints);
-        grant.not_after = grant.not_after.min(unchanged_until(constraints, self.request.instant()));
+        let constraints = matched.iter().copied().flat_map(all_constraints);
+        let until = unchanged_until(constraints, self.request.instant());
+        grant.not_after = grant.not_after.min(until).min(self.dormant_until(policy, asked));
         grant.exercised.insert(policy.id().to_owned());
     }
 
@@ -295,8 +309,11 @@ impl<'a> Chain<'a> {
         let Some(policy) = self.policies.get(hop).copied() else { return denial };
         let action = short(asked.action);
         let judge = Judge::new(policy, asked, RuleKind::Permission);
-        let nearest =
-            policy.permissions.iter().map(|rule| (judge.rule(rule).progress(), rule)).max_by_key(|(near, _)| *near);
+        let nearest = policy
+            .permissions
+            .iter()
+            .map(|rule| (judge.rule(rule).progress(), rule))
+            .max_by_key(|(near, _)| *near);
         let Some((near, rule)) = nearest else {
             denial.detail = "the policy holds no permission".into();
             return denial;
@@ -356,7 +373,8 @@ fn delegates(rule: &Rule, assigner: &str, below: usize, child: &str) -> Result<(
     if depth.len() != top_level {
         return Err(Denial {
             constraint: depth.first().map(ToString::to_string),
-            detail: "delegationDepth must be a constraint of its own: lt, lteq or eq, and one whole number".into(),
+            detail: "delegationDepth must be a constraint of its own: lt, lteq or eq, and one whole number"
+                .into(),
             ..Denial::default()
         });
     }

@@ -14,5 +14,6 @@ mod tests;
 mod value;
 
 pub(crate) use delegation::PolicyGrant;
+pub(crate) use hops::Denial;
 pub(crate) use model::Policy;
-pub(crate) use parse::PolicyError;
+pub(crate) use parse::{PolicyError, policy_id};

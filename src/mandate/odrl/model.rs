@@ -5,6 +5,7 @@
 
 use super::value::Value;
 use crate::vocab::odrl;
+use oxrdf::NamedOrBlankNode;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -12,6 +13,7 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Policy {
     pub(super) id: String,
+    pub(super) node: NamedOrBlankNode,
     /// Typed `odrl:Agreement`.
     pub(super) agreement: bool,
     pub(super) assigner: Option<String>,
@@ -111,6 +113,14 @@ impl Policy {
         &self.id
     }
 
+    /// Whether this is the policy that a credential claims: by its id, or by the blank node that embeds it.
+    pub(crate) fn is_claimed_by(&self, claim: &NamedOrBlankNode) -> bool {
+        match claim {
+            NamedOrBlankNode::NamedNode(iri) => self.id == iri.as_str(),
+            NamedOrBlankNode::BlankNode(_) => self.node == *claim,
+        }
+    }
+
     /// The policy-level `odrl:assigner`.
     pub(crate) fn assigner(&self) -> Option<&str> {
         self.assigner.as_deref()
@@ -164,6 +174,10 @@ impl Logic {
         (Self::Xone, odrl::XONE),
         (Self::AndSequence, odrl::AND_SEQUENCE),
     ];
+
+    pub(super) fn is_conjunction(self) -> bool {
+        matches!(self, Self::And | Self::AndSequence)
+    }
 
     fn word(self) -> &'static str {
         match self {

@@ -56,15 +56,8 @@ const POLICY_PROPERTIES: [&str; 11] = [
     odrld::DELEGATED_UNDER,
 ];
 
-const RULE_PROPERTIES: [&str; 7] = [
-    odrl::UID,
-    odrl::ASSIGNER,
-    odrl::ASSIGNEE,
-    odrl::TARGET,
-    odrl::ACTION,
-    odrl::CONSTRAINT,
-    odrl::DUTY,
-];
+const RULE_PROPERTIES: [&str; 7] =
+    [odrl::UID, odrl::ASSIGNER, odrl::ASSIGNEE, odrl::TARGET, odrl::ACTION, odrl::CONSTRAINT, odrl::DUTY];
 
 const RDF_VALUE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#value";
 const ASSET_COLLECTION: &str = "http://www.w3.org/ns/odrl/2/AssetCollection";
@@ -81,6 +74,14 @@ impl Policy {
         let policy = reader.policy(node)?;
         Ok(policy)
     }
+}
+
+/// The id of a document's one policy, where it has one.
+pub(crate) fn policy_id(graph: &Graph) -> Option<String> {
+    let limits = Limits::default();
+    let node = policy_node(graph).ok()?;
+    let reader = Reader { graph, limits: &limits, size: 0, reached: HashSet::new(), unusable: None };
+    reader.identity(node).ok()
 }
 
 /// The document's only policy node.
@@ -143,6 +144,7 @@ impl<'g> Reader<'g> {
         let (unusable, size) = (self.unusable.take(), self.size);
         Ok(Policy {
             id,
+            node: node.into_owned(),
             agreement,
             assigner,
             assignee,

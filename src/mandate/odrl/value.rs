@@ -79,10 +79,7 @@ impl Value {
     }
 
     pub(super) fn instant(instant: Instant) -> Self {
-        Self::typed(
-            &instant.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true),
-            rdf::XSD_DATE_TIME,
-        )
+        Self::typed(&instant.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true), rdf::XSD_DATE_TIME)
     }
 
     pub(super) fn integer(number: u64) -> Self {
@@ -143,9 +140,7 @@ impl Value {
                 Number::of_datatype(text, if plain { "double" } else { datatype }).map(Typed::Number)
             }
             Kind::Instant => parse_instant(text).map(Typed::Instant),
-            Kind::Duration => {
-                Duration::parse(text, datatype.strip_prefix(rdf::XSD_NS)?).map(Typed::Duration)
-            }
+            Kind::Duration => Duration::parse(text, datatype.strip_prefix(rdf::XSD_NS)?).map(Typed::Duration),
         }
     }
 }
@@ -288,8 +283,7 @@ fn signed_small(text: &str) -> Option<i64> {
 pub(super) fn parse_instant(text: &str) -> Option<DateTime<Utc>> {
     let (date, time) = text.split_once('T')?;
     let mut date = date.split('-');
-    let (year, month, day) =
-        (digits(date.next()?, 4)?, digits(date.next()?, 2)?, digits(date.next()?, 2)?);
+    let (year, month, day) = (digits(date.next()?, 4)?, digits(date.next()?, 2)?, digits(date.next()?, 2)?);
     if date.next().is_some() || year == 0 {
         return None;
     }
