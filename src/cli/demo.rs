@@ -8,7 +8,7 @@ use crate::request::{Instant, MessageInput};
 use crate::worked_example::{ALICE, Ask, BOB, Intent, NOTES, World};
 use chrono::TimeDelta;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 #[derive(Debug, clap::Args)]
@@ -189,12 +189,6 @@ fn octets(message: &Value) -> Result<Vec<u8>, Failure> {
     Ok(serde_json::to_vec(message)?)
 }
 
-/// Where the demo's files are looked for.
-#[cfg(test)]
-fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,7 +198,7 @@ mod tests {
     #[test]
     fn the_demo_allows_and_refuses_for_more_than_ten_reasons() {
         let now = chrono::Utc::now();
-        let world = World::open(repository()).unwrap();
+        let world = World::open(std::path::Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
         let config = world.config(now).unwrap();
         let ledger = SqliteLedger::in_memory_first(config.default_domain(), config.skew()).unwrap();
         let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock)).unwrap();

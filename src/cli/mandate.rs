@@ -3,7 +3,9 @@
 use super::{Exit, Failure, Outcome, key::read_key, output};
 use crate::config::media_type_of;
 use crate::credential::issue::{self, DigestForm, Mandate, MandatePolicy, Presenting};
+use crate::limits::Limits;
 use crate::mandate::odrl;
+use crate::rdf::{RdfMediaType, parse_graph};
 use crate::request::Instant;
 use std::path::PathBuf;
 
@@ -60,8 +62,8 @@ pub(crate) fn run(command: &Command) -> Outcome {
             let media_type = media_type_of(policy)
                 .ok_or_else(|| Failure::new(format!("{} ends in neither .ttl nor .jsonld", policy.display())))?;
             let text = output::read_text(policy)?;
-            let id = odrl::document_policy_id(&text, media_type)
-                .ok_or_else(|| Failure::new(format!("{} does not hold exactly one usable policy", policy.display())))?;
+            let id = policy_id(&text, media_type)
+                .ok_or_else(|| Failure::new(format!("{} does not hold exactly one policy", policy.display())))?;
             let policy = if *by_digest {
                 MandatePolicy::Reference { iri: &id, text: &text, media_type, digest: DigestForm::Multibase }
             } else {
@@ -89,4 +91,10 @@ pub(crate) fn run(command: &Command) -> Outcome {
     };
     output::write(out.as_deref(), &serde_json::to_string_pretty(&paper)?)?;
     Ok(Exit::Success)
+}
+
+/// The id of a document's one policy.
+fn policy_id(text: &str, media_type: &str) -> Option<String> {
+    let graph = parse_graph(text, RdfMediaType::parse(media_type)?, &Limits::default()).ok()?;
+    odrl::policy_id(&graph)
 }
