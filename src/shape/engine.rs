@@ -98,11 +98,12 @@ impl CountingEngine {
 
     pub(super) fn spend(&self, steps: usize) -> Result<(), ValidationError> {
         match self.left.get().checked_sub(steps) {
-            Some(left) if !self.exhausted.get() => {
+            Some(left) => {
                 self.left.set(left);
                 Ok(())
             }
-            _ => {
+            None => {
+                self.left.set(0);
                 self.exhausted.set(true);
                 Err(ValidationError::TooManyResults("the shapes graph".into(), self.steps))
             }
