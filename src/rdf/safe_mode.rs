@@ -5,13 +5,14 @@
 //! quads must then be exactly those, blank node labels aside: neither reading alone decides what a document says.
 
 mod context;
+mod expected;
 
 use super::{RdfError, meter};
 use crate::limits::Limits;
 use context::{Active, Coercion, Container, Contexts, Name, Term};
-use oxrdf::{GraphNameRef, NamedOrBlankNodeRef, QuadRef, TermRef};
+pub(super) use expected::Expected;
+use expected::{BLANK, DEFAULT, place, tagged, typed};
 use serde_json::{Map, Value};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
@@ -24,83 +25,6 @@ pub(super) enum Dialect {
     Paper,
     /// Intents, handshakes, policies and Protocol Documents: one default graph.
     Document,
-}
-
-/// The quads that a document must yield, as text with all blank nodes alike.
-#[derive(Debug, Default)]
-pub(super) struct Expected {
-    exact: Vec<String>,
-    /// Numbers with a fraction or exponent, whose lexical form is left to the library.
-    numbers: Vec<String>,
-}
-
-impl Expected {
-    /// Whether these quads, as emitted and with repetitions, are the expected ones.
-    pub(super) fn is_answered_by<'q>(&self, quads: impl Iterator<Item = QuadRef<'q>>) -> bool {
-        let mut open: HashMap<&str, usize> = HashMap::new();
-        for quad in &self.exact {
-            *open.entry(quad).or_default() += 1;
-        }
-        let mut numbers = Vec::new();
-        for quad in quads {
-            let (place, object) = describe(quad);
-            match open.get_mut(format!("{place}{object}").as_str()) {
-                Some(count) if *count > 0 => *count -= 1,
-                _ => match quad.object {
-                    TermRef::Literal(literal) => {
-                        numbers.push(format!("{place}^^{}", literal.datatype().as_str()));
-                    }
-                    _ => return false,
-                },
-            }
-        }
-        numbers.sort_unstable();
-        let mut expected = self.numbers.clone();
-        expected.sort_unstable();
-        numbers == expected && open.values().all(|count| *count == 0)
-    }
-
-    fn len(&self) -> usize {
-        self.exact.len() + self.numbers.len()
-    }
-}
-
-/// A quad's graph, subject and predicate, and its object, as text.
-fn describe(quad: QuadRef<'_>) -> (String, String) {
-    let graph = match quad.graph_name {
-        GraphNameRef::DefaultGraph => DEFAULT.to_owned(),
-        GraphNameRef::BlankNode(_) => BLANK.to_owned(),
-        GraphNameRef::NamedNode(node) => node.to_string(),
-    };
-    let subject = match quad.subject {
-        NamedOrBlankNodeRef::NamedNode(node) => node.to_string(),
-        NamedOrBlankNodeRef::BlankNode(_) => BLANK.to_owned(),
-    };
-    let object = match quad.object {
-        TermRef::NamedNode(node) => node.to_string(),
-        TermRef::BlankNode(_) => BLANK.to_owned(),
-        TermRef::Literal(literal) => match literal.language() {
-            Some(language) => tagged(literal.value(), language),
-            None => typed(literal.value(), literal.datatype().as_str()),
-        },
-        TermRef::Triple(_) => "a triple".to_owned(),
-    };
-    (place(&graph, &subject, quad.predicate.as_str()), object)
-}
-
-const DEFAULT: &str = "";
-const BLANK: &str = "_:";
-
-fn place(graph: &str, subject: &str, predicate: &str) -> String {
-    format!("{graph} {subject} {predicate} ")
-}
-
-fn typed(value: &str, datatype: &str) -> String {
-    format!("^^{datatype} {value}")
-}
-
-fn tagged(value: &str, language: &str) -> String {
-    format!("@{} {value}", language.to_ascii_lowercase())
 }
 
 pub(super) fn malformed(reason: &'static str) -> RdfError {

@@ -442,4 +442,32 @@ proptest! {
             prop_assert!(dataset.len() >= count_keys(&paper), "{} quads for {paper}", dataset.len());
         }
     }
+
+    /// The same for documents.
+    #[test]
+    fn a_changed_document_is_refused_or_wholly_in_its_triples(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any_change()), 1..4)
+    ) {
+        let mut document = json!({
+            "@context": {
+                "@vocab": "https://e.example/v#", "id": "@id", "type": "@type", "svc": "https://svc.example/",
+                "issuer": {"@id": "svc:issuer", "@type": "@id"}, "kind": {"@type": "@vocab"},
+                "items": {"@container": "@list"}, "proof": {"@type": "@id", "@context": {"x": "svc:x"}}
+            },
+            "id": "urn:intent", "type": "Intent", "issuer": "did:example:a", "note": "sentinel-note",
+            "kind": "Kind", "items": ["sentinel-1", {"note": "sentinel-2"}],
+            "action": [{"type": "ReadAction", "object": {"id": "https://e.example/o"}}, {"proof": {"x": "sentinel-3"}}]
+        });
+        for (at, what) in &changes {
+            change(&mut document, *at, what);
+        }
+        if let Ok(graph) = parse_document(&document.to_string(), &Limits::default()) {
+            let text = graph.to_string();
+            let mut found = Vec::new();
+            leaves(&document, &mut found);
+            for leaf in found.into_iter().filter(|leaf| leaf.contains("sentinel") || leaf.contains("did:")) {
+                prop_assert!(text.contains(leaf), "{leaf} vanished from {document}");
+            }
+        }
+    }
 }
