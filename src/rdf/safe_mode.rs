@@ -13,6 +13,7 @@ use context::{Active, Coercion, Container, Contexts, Name, Term};
 pub(super) use expected::Expected;
 use expected::{BLANK, DEFAULT, place, tagged, typed};
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
@@ -45,6 +46,9 @@ pub(super) fn expected(document: &Value, dialect: Dialect, limits: &Limits) -> R
         expected: Expected::default(),
         depth: 0,
         octets: 0,
+        papers: 0,
+        paper: 0,
+        labels: HashMap::new(),
     };
     let empty = Arc::new(Active::default());
     match (document, dialect) {
@@ -99,6 +103,11 @@ struct Walk<'l> {
     expected: Expected,
     depth: usize,
     octets: usize,
+    /// Embedded papers met so far, and the one that is being walked; 0 is the outermost.
+    papers: usize,
+    paper: usize,
+    /// The paper that each blank node label belongs to: papers do not share blank nodes.
+    labels: HashMap<String, usize>,
 }
 
 /// Where a value stands.
@@ -201,7 +210,7 @@ impl Walk<'_> {
         }
         let (types, scoped) = self.types(types, active)?;
         let subject = match id {
-            Some(id) => identifier(id, &scoped)?,
+            Some(id) => self.identifier(id, &scoped)?,
             None => BLANK.to_owned(),
         };
         for iri in types {
@@ -360,7 +369,11 @@ impl Walk<'_> {
         // Nothing of the outer context reaches an embedded credential: it is a paper of its own.
         require_credentials_context(object)?;
         let count = self.contexts.enter_paper();
+        let outer = self.paper;
+        self.papers += 1;
+        self.paper = self.papers;
         self.root(object, &active, BLANK)?;
+        self.paper = outer;
         self.contexts.leave_paper(count);
         Ok(())
     }
@@ -467,7 +480,7 @@ impl Walk<'_> {
         match (term.map(|term| &term.coercion), value) {
             (Some(Coercion::Id | Coercion::Vocab), Value::String(text)) => {
                 let vocabulary = term.is_some_and(|term| term.coercion == Coercion::Vocab);
-                let name = named(scoped.expand(text, vocabulary))?;
+                let name = self.named(scoped.expand(text, vocabulary), text)?;
                 self.note(at, &name)
             }
             (Some(Coercion::Datatype(datatype)), value) => self.literal(value, Some(datatype), at),
@@ -507,6 +520,26 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// A node's name as text, from the value of its `@id`.
+    fn identifier(&mut self, value: &Value, active: &Active<'_>) -> Result<String, RdfError> {
+        let text = value.as_str().ok_or_else(|| malformed("an identifier is not a string"))?;
+        self.named(active.expand(text, false), text)
+    }
+
+    fn named(&mut self, name: Name, text: &str) -> Result<String, RdfError> {
+        match name {
+            Name::Iri(iri) => Ok(format!("<{iri}>")),
+            Name::Blank => {
+                let paper = self.paper;
+                if *self.labels.entry(text.to_owned()).or_insert(paper) != paper {
+                    return Err(malformed("two papers share a blank node"));
+                }
+                Ok(BLANK.to_owned())
+            }
+            Name::Keyword(_) | Name::Nothing => Err(malformed("an identifier is not an absolute IRI")),
+        }
+    }
+
     fn note(&mut self, at: &Position<'_>, object: &str) -> Result<(), RdfError> {
         let mut quad = place(at.graph, at.subject, at.predicate);
         quad.push_str(object);
@@ -525,20 +558,6 @@ impl Walk<'_> {
             return Err(RdfError::TooLarge("octets in all terms"));
         }
         Ok(())
-    }
-}
-
-/// A node's name as text, from the value of its `@id`.
-fn identifier(value: &Value, active: &Active<'_>) -> Result<String, RdfError> {
-    let text = value.as_str().ok_or_else(|| malformed("an identifier is not a string"))?;
-    named(active.expand(text, false))
-}
-
-fn named(name: Name) -> Result<String, RdfError> {
-    match name {
-        Name::Iri(iri) => Ok(format!("<{iri}>")),
-        Name::Blank => Ok(BLANK.to_owned()),
-        Name::Keyword(_) | Name::Nothing => Err(malformed("an identifier is not an absolute IRI")),
     }
 }
 
