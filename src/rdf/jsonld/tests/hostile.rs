@@ -95,6 +95,19 @@ fn the_ordinary_is_read() {
 }
 
 #[test]
+fn a_compact_iri_may_be_defined_further_but_keeps_its_meaning() {
+    assert_both_read(json!({"ex:more": {"@type": "@id"}}), json!({"ex:more": "ex:a"}));
+    assert_both_read(json!({"ex:more": {"@id": "ex:more", "@type": "@id"}}), json!({"ex:more": "ex:a"}));
+    assert_both_refuse(json!({"ex:more": {"@type": "@id"}}), json!({"ex:more": "a"}));
+    assert_both_refuse(json!({"ex:more": "ex:other"}), json!({"ex:more": "a"}));
+    assert_both_refuse(json!({"no:more": {"@type": "@id"}}), json!({"no:more": "ex:a"}));
+    assert_both_refuse(json!({"https://e.example/more": {"@type": "@id"}}), json!({}));
+    assert_both_refuse(json!({"_:more": {"@type": "@id"}}), json!({}));
+    assert_both_refuse(json!({":more": "ex:more"}), json!({}));
+    assert_both_refuse(json!({"": "ex:more"}), json!({}));
+}
+
+#[test]
 fn inline_terms_may_be_redefined() {
     let inline = json!({"note": "ex:other"});
     let dataset = paper(&credential(inline, json!({}))).unwrap();
