@@ -566,3 +566,6 @@ fn has_keyword(object: &Map<String, Value>, active: &Active<'_>, keywords: &[&st
         .keys()
         .any(|key| matches!(active.expand(key, true), Name::Keyword(keyword) if keywords.contains(&keyword)))
 }
+
+#[cfg(test)]
+mod tests;
