@@ -64,3 +64,18 @@ fn a_scoped_context_overrides_no_protected_term_where_it_is_used() {
 fn repeated_values_are_noted_once_each() {
     assert_eq!(walk(&json!({"@id": "urn:s", "urn:p": ["a", "a"]}), Dialect::Document), Ok(2));
 }
+
+#[test]
+fn the_walk_alone_refuses_what_the_two_readings_differ_on() {
+    for document in [
+        json!({"@context": {"p": {"@id": "https://e.example/"}}, "@id": "urn:s", "p:a": 1}),
+        json!({"@context": {"a": {"@id": "urn:a", "@type": "urn:T", "@language": "en"}}, "@id": "urn:s", "a": "x"}),
+        json!({"@id": "urn:s", "urn:p": null}),
+    ] {
+        assert_malformed(&document, Dialect::Document);
+    }
+    let text_for_a_graph = json!({
+        "@context": CREDENTIALS_V2, "type": "VerifiableCredential", "id": "urn:x", "proof": "urn:proof"
+    });
+    assert_malformed(&text_for_a_graph, Dialect::Paper);
+}
