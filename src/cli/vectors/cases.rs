@@ -301,7 +301,7 @@ impl Maker<'_> {
     fn presentation(&self) -> Cases {
         use Reason::{
             AuthorizationMissing, ChallengeMismatch, ChallengeUnknown, DomainMismatch, Expired, HolderUnverified,
-            LimitExceeded, PresentationNotYetValid, PresentationTooOld,
+            PresentationNotYetValid, PresentationTooOld,
         };
         let stage = Stage::Presentation;
         let asks = |name, title, reason, change: &dyn Fn(&mut Ask)| {
@@ -340,14 +340,13 @@ impl Maker<'_> {
                 ask.created -= TimeDelta::seconds(60);
                 ask.expires = Some(ask.created + TimeDelta::seconds(30));
             })?,
-            asks("too-many-credentials", "more credentials than are judged", LimitExceeded, &|ask| {
-                ask.credentials = std::iter::repeat_n(ask.credentials.clone(), 20).flatten().collect();
-            })?,
         ])
     }
 
     fn papers(&self) -> Cases {
-        use Reason::{InvalidSignature, Malformed, NoProof, ProofPurposeMismatch, RemoteContext, UnknownCryptosuite};
+        use Reason::{
+            InvalidSignature, LimitExceeded, Malformed, NoProof, ProofPurposeMismatch, RemoteContext, UnknownCryptosuite,
+        };
         let stage = Stage::Presentation;
         let edit = |name, title, reason, edit: &dyn Fn(&mut Value)| {
             let ask = self.grant()?;
@@ -359,6 +358,13 @@ impl Maker<'_> {
             edit("presentation-without-context", "a presentation that is no JSON-LD", Malformed, &|paper| set(Some(paper), "@context", Value::Null))?,
             edit("presentation-undefined-member", "a member that no signature covers", Malformed, &|paper| set(Some(paper), "urgent", json!(true)))?,
             edit("presentation-without-credential", "a presentation of nothing", Malformed, &|paper| set(Some(paper), "verifiableCredential", json!([])))?,
+            edit("mandate-undefined-member", "a member of the mandate that its signature cannot cover", Malformed, &|paper| {
+                set(paper.pointer_mut("/verifiableCredential/0"), "extra", json!("unsigned"));
+            })?,
+            edit("too-many-credentials", "more credentials than are judged", LimitExceeded, &|paper| {
+                let credential = paper.pointer("/verifiableCredential/0").cloned().unwrap_or_default();
+                set(Some(paper), "verifiableCredential", Value::Array(vec![credential; 20]));
+            })?,
             edit("presentation-remote-context", "a context that is not pinned", RemoteContext, &|paper| {
                 set(Some(paper), "@context", json!(["https://www.w3.org/ns/credentials/v2", "https://evil.example/context"]));
             })?,
@@ -379,7 +385,7 @@ impl Maker<'_> {
 
     fn chain(&self) -> Cases {
         use Reason::{
-            BindingMismatch, ChainMalformed, Expired, InvalidSignature, IssuerMismatch, Malformed, NotYetValid,
+            BindingMismatch, ChainMalformed, Expired, InvalidSignature, IssuerMismatch, NotYetValid,
             PolicyIntegrity, Revoked, StatusRetrievalError, SubjectIssuerMismatch,
         };
         let stage = Stage::Chain;
@@ -389,12 +395,6 @@ impl Maker<'_> {
         };
         let tampered = self.tampered(|credential| set(Some(credential), "validUntil", json!("2046-01-01T00:00:00Z")))?;
         let unsigned = self.tampered(|credential| set(Some(credential), "proof", Value::Null))?;
-        let mut undefined = self.grant()?;
-        undefined.credentials = vec![{
-            let mut credential = self.world.mandate()?;
-            set(Some(&mut credential), "extra", json!("unsigned"));
-            credential
-        }];
         let mut altered = self.mandated(|draft| draft.binding = PolicyBinding::Digest)?;
         altered.policies = vec![(self.world.policy()?.replacen("odrl:read", "odrl:use ", 1), "text/turtle".to_owned())];
         let mut unbound = self.grant()?;
@@ -403,6 +403,9 @@ impl Maker<'_> {
         let mut second = self.world.mandate_draft()?;
         second.id = "urn:uuid:7a3c5b0e-0d6f-4f0e-9b1a-000000000002".to_owned();
         twice.credentials.push(second.issue()?);
+        let mut two_roots = self.grant()?;
+        second.policy = second.policy.replace(MANDATE_POLICY, "https://alice.pod.example/policies/another");
+        two_roots.credentials.push(second.issue()?);
         let stranger = &self.world.mallory;
         let by = |key: SigningKey, policy: String| {
             let mut ask = self.grant()?;
@@ -416,7 +419,8 @@ impl Maker<'_> {
         let others_key = by(stranger.clone().with_controller(ALICE, stranger.did_key_method()), policy)?;
         let assignee = self.with_policy(&format!("odrl:assignee   <{}>", self.world.agent_id()), &format!("odrl:assignee   <{BOB}>"))?;
         Ok(vec![
-            self.refused("chain-two-roots", "two mandates for one policy are no chain", stage, ChainMalformed, &twice)?,
+            self.refused("chain-two-roots", "two mandates of Alice's are no chain", stage, ChainMalformed, &two_roots)?,
+            self.refused("one-policy-twice", "two credentials for one policy", stage, BindingMismatch, &twice)?,
             self.refused("root-not-the-owner", "a stranger mandates the agent for Alice's notes", stage, BindingMismatch, &own_mandate)?,
             self.refused("assignee-mismatch", "the policy is for somebody other than the credential's delegate", stage, BindingMismatch, &assignee)?,
             mandated("mandate-expired", "the mandate has expired", Expired, &|draft| draft.valid_until = Some(now - TimeDelta::seconds(1)))?,
@@ -426,7 +430,6 @@ impl Maker<'_> {
             })?,
             self.refused("mandate-tampered", "the mandate's end was moved", stage, InvalidSignature, &tampered)?,
             self.refused("mandate-unsigned", "nobody signed the mandate", stage, Reason::NoProof, &unsigned)?,
-            self.refused("mandate-undefined-member", "a member of the mandate that its signature cannot cover", Stage::Presentation, Malformed, &undefined)?,
             self.refused("mandate-by-another-key", "Alice's name and method over a stranger's signature", stage, InvalidSignature, &borrowed)?,
             self.refused("mandate-by-another-method", "Alice's name over a stranger's method", stage, IssuerMismatch, &others_key)?,
             self.refused("policy-altered", "the policy beside the mandate is not the one that it binds", stage, PolicyIntegrity, &altered)?,
