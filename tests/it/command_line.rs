@@ -1,0 +1,213 @@
+//! The binary, as a person meets it.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a run of the binary left.
+pub struct Run {
+    pub status: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// Runs the binary in the repository's folder.
+pub fn writgate(arguments: &[&str]) -> Run {
+    writgate_in(Path::new(env!("CARGO_MANIFEST_DIR")), arguments)
+}
+
+fn writgate_in(folder: &Path, arguments: &[&str]) -> Run {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_writgate")).args(arguments).current_dir(folder).output().unwrap();
+    Run {
+        status: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A folder of its own for each test, removed at its end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("writgate-cli-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.0.join(name), text).unwrap();
+    }
+
+    /// Runs a command that must succeed, and gives its output without the last line break.
+    #[track_caller]
+    fn run(&self, arguments: &[&str]) -> String {
+        let run = writgate_in(&self.0, arguments);
+        assert_eq!(run.status, 0, "{arguments:?}\n{}{}", run.stdout, run.stderr);
+        run.stdout.trim_end().to_owned()
+    }
+
+    fn status(&self, arguments: &[&str]) -> i32 {
+        writgate_in(&self.0, arguments).status
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn schema_accepts(report: &Value) -> bool {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/report.schema.json");
+    let schema: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let mut schemas = boon::Schemas::new();
+    let mut compiler = boon::Compiler::new();
+    compiler.add_resource("report.schema.json", schema).unwrap();
+    let index = compiler.compile("report.schema.json", &mut schemas).unwrap();
+    schemas.validate(report, index).map_err(|error| println!("{error:#}")).is_ok()
+}
+
+#[test]
+fn the_demo_allows_two_messages_and_refuses_the_others() {
+    let demo = writgate(&["demo"]);
+    assert_eq!(demo.status, 0, "{}", demo.stderr);
+    assert_eq!(demo.stdout.matches("ALLOW ").count(), 2, "{}", demo.stdout);
+    assert!(demo.stdout.matches("REFUSE ").count() >= 10);
+}
+
+#[test]
+fn every_report_of_the_demo_is_valid_against_the_schema() {
+    let demo = writgate(&["demo", "--json"]);
+    assert_eq!(demo.status, 0);
+    let reports: Vec<Value> = demo.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(reports.len() > 12);
+    for (number, report) in reports.iter().enumerate() {
+        assert!(schema_accepts(report), "{report:#}");
+        assert_eq!(report["envelope"]["sequence"], number + 1);
+    }
+}
+
+/// The README's first five minutes: from keys to an allow.
+#[test]
+fn a_newcomer_gets_from_keys_to_allow() {
+    let scratch = Scratch::new("newcomer");
+    let owner = scratch.run(&["key", "new", "--out", "owner.json"]);
+    let agent = scratch.run(&["key", "new", "--out", "agent.json"]);
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/read.ttl");
+    std::fs::copy(&repository, scratch.0.join("read.ttl")).unwrap();
+    let hash = scratch.run(&["protocol", "hash", "read.ttl"]);
+    scratch.write(
+        "writgate.toml",
+        &format!(
+            "domains = [\"https://me.example/agent\"]\n[[roots]]\nprefix = \"https://me.example/\"\n\
+             principal = \"{owner}\"\n[[protocols]]\nfile = \"read.ttl\"\nhash = \"{hash}\"\n\
+             classes = [\"https://schema.org/ReadAction\"]\ndeclared = true\n[ledger]\npath = \"ledger.db\"\n"
+        ),
+    );
+    scratch.write(
+        "policy.ttl",
+        &format!(
+            "@prefix odrl: <http://www.w3.org/ns/odrl/2/> .\n<https://me.example/policies/1> a odrl:Agreement ;\n\
+             odrl:assigner <{owner}> ; odrl:assignee <{agent}> ;\n\
+             odrl:permission [ odrl:action odrl:read ; odrl:target <https://me.example/diary> ] .\n"
+        ),
+    );
+    scratch.write(
+        "intent.ttl",
+        "@prefix a2a: <https://w3id.org/jeswr/a2a#> .\n@prefix schema: <https://schema.org/> .\n\
+         <urn:example:intent:1> a a2a:Intent ;\n a2a:action [ a schema:ReadAction ; schema:object <https://me.example/diary> ] .\n",
+    );
+    scratch.run(&["ledger", "init", "--first"]);
+    let until = (chrono::Utc::now() + chrono::TimeDelta::days(30)).to_rfc3339();
+    scratch.run(&[
+        "mandate", "issue", "--key", "owner.json", "--delegate", &agent, "--policy", "policy.ttl", "--until", &until,
+        "--out", "mandate.json",
+    ]);
+    let nonce = scratch.run(&["challenge"]);
+    let new = ["message", "new", "--intent", "intent.ttl", "--protocol", &hash, "--id", "m-1", "--out"];
+    scratch.run(&[&new[..], &["draft.json"]].concat());
+    let domain = "https://me.example/agent";
+    let bound = scratch.run(&["challenge", "--message", "draft.json", "--nonce", &nonce, "--domain", domain]);
+    scratch.run(&[
+        "mandate", "present", "--key", "agent.json", "--credential", "mandate.json", "--challenge", &bound, "--domain",
+        domain, "--out", "presentation.json",
+    ]);
+    scratch.run(&[&new[..], &["message.json", "--presentation", "presentation.json"]].concat());
+
+    let explained = scratch.run(&["decide", "message.json", "--challenge", &nonce, "--explain"]);
+    assert!(explained.contains("ALLOW") && explained.contains("holder"), "{explained}");
+    // Exit codes: 1 refuse (a replay), 3 not ours, 2 could not run.
+    assert_eq!(scratch.status(&["decide", "message.json", "--challenge", &nonce]), 1);
+    scratch.write("prose.json", r#"{"messageId":"p","role":"ROLE_USER","parts":[{"text":"hello"}]}"#);
+    assert_eq!(scratch.status(&["decide", "prose.json", "--challenge", &nonce]), 3);
+    assert_eq!(scratch.status(&["decide", "missing.json"]), 2);
+    // A dry run records nothing, and answers as of a stated instant.
+    let report: Value = serde_json::from_str(&scratch.run(&["decide", "message.json", "--challenge", &nonce, "--dry-run", "--json"])).unwrap();
+    assert_eq!(report["outcome"], "granted");
+    let later = (chrono::Utc::now() + chrono::TimeDelta::days(60)).to_rfc3339();
+    assert_eq!(scratch.status(&["decide", "message.json", "--challenge", &nonce, "--now", &later]), 1);
+}
+
+#[test]
+fn an_existing_key_is_not_overwritten() {
+    let scratch = Scratch::new("key");
+    scratch.run(&["key", "new", "--out", "key.json"]);
+    let before = std::fs::read(scratch.0.join("key.json")).unwrap();
+    assert_eq!(scratch.status(&["key", "new", "--out", "key.json"]), 2);
+    assert_eq!(std::fs::read(scratch.0.join("key.json")).unwrap(), before);
+}
+
+#[test]
+fn a_wrong_configuration_stops_with_the_setting_that_is_wrong() {
+    let scratch = Scratch::new("config");
+    let whole = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors/writgate.toml")).unwrap();
+    let repository = env!("CARGO_MANIFEST_DIR");
+    let whole = whole.replace("\"../", &format!("\"{repository}/"));
+    scratch.write("message.json", "{}");
+    let problem = |text: &str| {
+        scratch.write("writgate.toml", text);
+        let run = writgate_in(&scratch.0, &["decide", "message.json", "--dry-run"]);
+        (run.status, run.stderr)
+    };
+    assert_eq!(problem(&whole).0, 1, "the whole file is fine: {}", problem(&whole).1);
+    let wrong = [
+        ("domains = [\"https://alice.pod.example/agent\"]", "domains = []", "domains"),
+        ("domains = [\"https://alice.pod.example/agent\"]", "", "domains"),
+        ("sha256:4af1e70e", "sha256:5af1e70e", "hash"),
+        ("https://w3id.org/jeswr/a2a#GrantAction", "https://w3id.org/jeswr/a2a#EveryAction", "EveryAction"),
+        ("prefix = \"https://alice.pod.example/\"", "prefix = \"https://Alice.pod.example/\"", "alice"),
+        ("[ledger]", "[diary]", "diary"),
+        ("declared = true", "declared = \"yes\"", "declared"),
+    ];
+    for (from, to, named) in wrong {
+        assert!(whole.contains(from), "{from}");
+        let (status, stderr) = problem(&whole.replacen(from, to, 1));
+        assert_eq!(status, 2, "{to}: {stderr}");
+        assert!(stderr.to_lowercase().contains(&named.to_lowercase()), "{to}: {stderr}");
+    }
+}
+
+/// The decision path opens no socket: the demo runs where there is no network interface at all.
+#[test]
+fn the_demo_needs_no_network() {
+    let unshare = |program: &str, arguments: &[&str]| {
+        Command::new("unshare")
+            .args(["--user", "--map-root-user", "--net", program])
+            .args(arguments)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+    };
+    match unshare("true", &[]) {
+        Ok(output) if output.status.success() => {}
+        _ => {
+            println!("skipped: this system gives no network namespace");
+            return;
+        }
+    }
+    let demo = unshare(env!("CARGO_BIN_EXE_writgate"), &["demo"]).unwrap();
+    assert!(demo.status.success(), "{}", String::from_utf8_lossy(&demo.stderr));
+    assert_eq!(String::from_utf8_lossy(&demo.stdout).matches("ALLOW ").count(), 2);
+}
