@@ -1,5 +1,6 @@
 //! JSON-LD 1.1 in safe mode, with pinned contexts only.
 
+use super::labels::Labels;
 use super::meter::Meter;
 use super::safe_mode::{self, Dialect, malformed};
 use super::{RdfError, contexts};
@@ -54,11 +55,12 @@ fn quads(document: &Value, dialect: Dialect, limits: &Limits) -> Result<Vec<Quad
         return Err(RdfError::TooLarge("octets in a paper"));
     }
     let mut meter = Meter::new(limits);
+    let mut labels = Labels::default();
     let mut quads = Vec::new();
     for quad in JsonLdParser::new().for_slice(&text).with_load_document_callback(|url, _| load(url)) {
         let quad = quad.map_err(|_| malformed("the document is not valid JSON-LD"))?;
         meter.count(quad.as_ref())?;
-        quads.push(quad);
+        quads.push(labels.quad(quad));
     }
     if expected.is_answered_by(quads.iter().map(Quad::as_ref)) {
         Ok(quads)

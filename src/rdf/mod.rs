@@ -7,6 +7,7 @@
 pub(crate) mod canon;
 pub(crate) mod contexts;
 pub(crate) mod jsonld;
+mod labels;
 mod meter;
 mod safe_mode;
 pub(crate) mod turtle;

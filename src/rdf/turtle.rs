@@ -1,6 +1,7 @@
 //! Turtle under limits (SEC-1).
 
 use super::RdfError;
+use super::labels::Labels;
 use super::meter::Meter;
 use crate::limits::Limits;
 use oxrdf::{Graph, GraphNameRef};
@@ -19,11 +20,12 @@ pub(crate) fn parse(text: &str, limits: &Limits) -> Result<Graph, RdfError> {
         return Err(RdfError::TooLarge("levels of nesting"));
     }
     let mut meter = Meter::new(limits);
+    let mut labels = Labels::default();
     let mut graph = Graph::new();
     for triple in TurtleParser::new().for_slice(text) {
         let triple = triple.map_err(|_| malformed())?;
         meter.count(triple.as_ref().in_graph(GraphNameRef::DefaultGraph))?;
-        graph.insert(&triple);
+        graph.insert(&labels.triple(triple));
     }
     Ok(graph)
 }

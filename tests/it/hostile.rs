@@ -108,29 +108,22 @@ fn a_poison_graph_is_refused_before_it_costs() {
 fn random_octets_and_random_edits_never_pass() {
     use proptest::prelude::*;
     let whole = bytes(&read().message().unwrap());
+    let original = evaluate(whole.clone()).report.presentation_digest;
+    assert!(original.is_some());
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(200));
     runner
         .run(&(0..whole.len(), any::<u8>()), |(at, octet)| {
             let mut edited = whole.clone();
-            if edited[at] == octet {
-                return Ok(());
-            }
             edited[at] = octet;
-            // A plain challenge binds only the presentation, so an edit elsewhere may leave another good message; what
-            // it may not do is pass as this one.
-            if let Outcome::Granted(_) = evaluate(edited.clone()).outcome {
-                let original: Value = serde_json::from_slice(&whole).unwrap();
-                let other: Value = serde_json::from_slice(&edited).unwrap();
-                prop_assert_eq!(presentation(&other), presentation(&original));
+            // A plain challenge binds the presentation alone, and some edits change no quad of that: white space, a term
+            // that nothing uses. What may not pass is a presentation that says anything else than what was signed.
+            let evaluation = evaluate(edited);
+            if let Outcome::Granted(_) = evaluation.outcome {
+                prop_assert_eq!(evaluation.report.presentation_digest, original);
             }
             Ok(())
         })
         .unwrap();
-}
-
-/// The presentation as the signature covers it. (An edit of ignorable JSON white space leaves it the same.)
-fn presentation(message: &Value) -> Option<Value> {
-    message["parts"].as_array()?.iter().find(|part| part["mediaType"] == "application/vp").map(|part| part["data"].clone())
 }
 
 #[test]
