@@ -139,6 +139,16 @@ impl SigningKey {
         format!("{}{}", key::DID_KEY, self.public_key_multibase())
     }
 
+    /// The IRI of the did:key's one verification method.
+    pub fn did_key_method(&self) -> String {
+        format!("{}#{}", self.did_key(), self.public_key_multibase())
+    }
+
+    /// The public key, for verifying.
+    pub(crate) fn public_key(&self) -> PublicKey {
+        PublicKey::Ed25519(self.secret.verifying_key())
+    }
+
     /// Whose key it is: issuer of what it issues, holder of what it presents.
     pub fn controller(&self) -> &str {
         &self.controller
@@ -393,7 +403,7 @@ fn content_id(document: &Map<String, Value>) -> Result<String, IssueError> {
     Ok(format!("urn:uuid:{}", uuid::Builder::from_custom_bytes(head).into_uuid()))
 }
 
-fn proof_options(key: &SigningKey, purpose: &str, created: Instant) -> Map<String, Value> {
+pub(crate) fn proof_options(key: &SigningKey, purpose: &str, created: Instant) -> Map<String, Value> {
     [
         ("type", "DataIntegrityProof".to_owned()),
         ("cryptosuite", "eddsa-rdfc-2022".to_owned()),

@@ -1,12 +1,18 @@
 //! Stage 7: assembly, then phases A, B and C.
 
-use super::odrl::Policy;
+use super::assembly::{Member, Parent, assemble};
+use super::odrl::{Denial, Policy, PolicyError};
 use crate::config::Config;
-use crate::credential::{Credential, VerifiedPresentation};
+use crate::credential::binding::{self, BoundPolicy};
+use crate::credential::credential::PolicyClaim;
+use crate::credential::{Credential, PaperError, VerifiedPresentation};
 use crate::message::{ActionsUnderTest, Digest, RdfPart};
 use crate::rdf::Budget;
-use crate::refusal::{Refusal, Stage};
-use crate::request::{Instant, Request};
+use crate::refusal::{Phase, Reason, Refusal, Stage};
+use crate::request::{Instant, Request, Snapshot};
+use chrono::TimeDelta;
+use oxrdf::NamedOrBlankNode;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How a credential binds its policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -18,6 +24,16 @@ pub(crate) enum BindingForm {
     Digest,
     /// The operator's store vouches for the document by its location.
     Provisional,
+}
+
+impl BindingForm {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Embedded => "embedded",
+            Self::Digest => "digest",
+            Self::Provisional => "provisional",
+        }
+    }
 }
 
 /// One hop: a credential and its policy.
@@ -37,6 +53,8 @@ pub(crate) struct VerifiedChain {
     hops: Vec<Hop>,
     /// The actor chain of identity composition, where there is one.
     actor_hops: Vec<Hop>,
+    /// Why the actor chain is not good. It comes after phase D of the primary chain, so composition refuses with it.
+    composition_failure: Option<Denial>,
     leaf_delegate: String,
     not_after: Instant,
 }
@@ -45,7 +63,8 @@ impl VerifiedChain {
     /// Assembles the presentation's credentials and their policies into a chain, and verifies it root first.
     ///
     /// # Errors
-    /// `CHAIN_MALFORMED` (assembly), then the reasons of phases A, B and C, in the order of `mandate.md` 4.
+    /// `CHAIN_MALFORMED` (assembly), `LIMIT_EXCEEDED`, then the reasons of phases A, B and C, in the order of
+    /// `mandate.md` 4.
     pub(crate) fn verify(
         presentation: &VerifiedPresentation,
         policy_parts: &[RdfPart],
@@ -54,8 +73,57 @@ impl VerifiedChain {
         config: &Config,
         budget: &mut Budget,
     ) -> Result<Self, Refusal> {
-        let _ = (presentation, policy_parts, actions, request, config, budget);
-        Err(Refusal::internal(Stage::Chain, "not implemented"))
+        Self::verify_credentials(
+            presentation.credentials(),
+            policy_parts,
+            &actions.root_principal,
+            &request.snapshot,
+            config,
+            budget,
+        )
+        .map_err(Failure::into_refusal)
+    }
+
+    fn verify_credentials(
+        credentials: &[Credential],
+        policy_parts: &[RdfPart],
+        root_principal: &str,
+        snapshot: &Snapshot,
+        config: &Config,
+        budget: &mut Budget,
+    ) -> Result<Self, Failure> {
+        let papers = read_papers(credentials, policy_parts, config, budget)?;
+        let chains = arrange(&papers, root_principal)?;
+        one_credential_per_policy(&papers)?;
+        let parts = || {
+            binding::each_part_bound_once(
+                papers.iter().filter_map(|paper| paper.bound.as_ref().ok()),
+                policy_parts,
+            )
+        };
+        let primary = Verifier { snapshot, config, root_principal, parts: &parts };
+        let (hops, mut not_after) = primary.chain(&chains.primary)?;
+        let leaf_delegate = hops.last().and_then(|hop| hop.credential.authorizes.clone());
+        let leaf_delegate = leaf_delegate.ok_or_else(|| Failure::assembly("there is no credential"))?;
+        let composition = Verifier { snapshot, config, root_principal: &leaf_delegate, parts: &parts };
+        let (mut actor_hops, mut composition_failure) = (Vec::new(), None);
+        if !chains.actor.is_empty() {
+            match composition.chain(&chains.actor) {
+                Ok((hops, end)) => {
+                    actor_hops = hops;
+                    not_after = not_after.min(end);
+                }
+                Err(failure) => composition_failure = Some(failure.into_denial()),
+            }
+        }
+        Ok(Self {
+            root_principal: root_principal.to_owned(),
+            hops,
+            actor_hops,
+            composition_failure,
+            leaf_delegate,
+            not_after,
+        })
     }
 
     pub(crate) fn root_principal(&self) -> &str {
@@ -72,6 +140,11 @@ impl VerifiedChain {
         &self.actor_hops
     }
 
+    /// Why the presentation's second chain is not genuine, current or unrevoked.
+    pub(crate) fn composition_failure(&self) -> Option<&Denial> {
+        self.composition_failure.as_ref()
+    }
+
     /// `svc:authorizes` of the last hop.
     pub(crate) fn leaf_delegate(&self) -> &str {
         &self.leaf_delegate
@@ -80,5 +153,362 @@ impl VerifiedChain {
     /// The earliest end among the credentials and the freshness of the inputs.
     pub(crate) fn not_after(&self) -> Instant {
         self.not_after
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_test(
+        root: &str,
+        hops: Vec<Hop>,
+        actor_hops: Vec<Hop>,
+        failure: Option<Denial>,
+    ) -> Self {
+        Self {
+            root_principal: root.to_owned(),
+            leaf_delegate: hops.last().and_then(|hop| hop.credential.authorizes.clone()).unwrap_or_default(),
+            hops,
+            actor_hops,
+            composition_failure: failure,
+            not_after: Instant::MAX_UTC,
+        }
+    }
+}
+
+/// A failure of one hop or of the whole, with the phase that found it.
+#[derive(Debug)]
+struct Failure {
+    phase: Phase,
+    hop: Option<usize>,
+    policy: Option<String>,
+    error: PaperError,
+}
+
+impl Failure {
+    fn new(phase: Phase, reason: Reason, detail: impl Into<String>) -> Self {
+        Self { phase, hop: None, policy: None, error: PaperError::new(reason, detail) }
+    }
+
+    fn assembly(detail: &str) -> Self {
+        Self::new(Phase::Assembly, Reason::ChainMalformed, detail)
+    }
+
+    fn expected(mut self, seen: Option<&str>, expected: Option<&str>) -> Self {
+        self.error.evidence.seen = seen.map(str::to_owned);
+        self.error.evidence.expected = expected.map(str::to_owned);
+        self
+    }
+
+    fn at(mut self, hop: usize, paper: &Paper<'_>) -> Self {
+        self.hop = Some(hop);
+        self.policy = paper.id().map(str::to_owned);
+        self.error.evidence.credential.clone_from(&paper.credential.id);
+        self
+    }
+
+    fn into_refusal(self) -> Refusal {
+        Refusal::new(Stage::Chain, self.error.reason).with(|evidence| {
+            *evidence = self.error.evidence;
+            evidence.phase = Some(self.phase);
+            evidence.hop = self.hop;
+            evidence.policy = self.policy;
+        })
+    }
+
+    /// The same, as composition's reason.
+    fn into_denial(self) -> Denial {
+        let evidence = self.error.evidence;
+        let (reason, detail) = (self.error.reason.as_str(), evidence.detail.unwrap_or_default());
+        Denial {
+            hop: self.hop,
+            policy: self.policy,
+            constraint: evidence.constraint,
+            seen: evidence.seen,
+            expected: evidence.expected,
+            detail: format!("the actor chain fails with {reason}: {detail}"),
+        }
+    }
+}
+
+/// A credential and what could be had of its policy.
+struct Paper<'a> {
+    credential: &'a Credential,
+    /// The content binding. Its failure belongs to phase B and waits until then.
+    bound: Result<BoundPolicy, PaperError>,
+    /// The policy as it was read; `None` exactly where `bound` failed.
+    policy: Option<Policy>,
+}
+
+impl Paper<'_> {
+    /// The id of the policy, or what the credential claims it to be.
+    fn id(&self) -> Option<&str> {
+        match (&self.policy, &self.credential.policy) {
+            (Some(policy), _) => Some(policy.id()),
+            (None, Some(PolicyClaim::Reference(iri))) => Some(iri),
+            (None, Some(PolicyClaim::Embedded(NamedOrBlankNode::NamedNode(iri)))) => Some(iri.as_str()),
+            (None, _) => None,
+        }
+    }
+
+    fn digest(&self) -> Option<Digest> {
+        self.bound.as_ref().ok().map(|bound| bound.digest)
+    }
+}
+
+/// Resolves and reads the policy of each credential, as far as assembly needs it.
+fn read_papers<'a>(
+    credentials: &'a [Credential],
+    parts: &[RdfPart],
+    config: &Config,
+    budget: &mut Budget,
+) -> Result<Vec<Paper<'a>>, Failure> {
+    let (mut papers, mut size) = (Vec::new(), 0usize);
+    for credential in credentials {
+        let bound = binding::resolve(
+            credential,
+            parts,
+            &config.policies,
+            config.trust_store_by_location,
+            &config.limits,
+            budget,
+        );
+        let policy = match &bound {
+            Ok(bound) => Some(Policy::read(&bound.graph, &config.limits).map_err(unreadable)?),
+            Err(error) if error.reason == Reason::PolicyIntegrity => None,
+            Err(error) => {
+                return Err(Failure {
+                    phase: Phase::Assembly,
+                    hop: None,
+                    policy: None,
+                    error: error.clone(),
+                });
+            }
+        };
+        size += policy.as_ref().map_or(0, Policy::size);
+        if size > config.limits.constraints {
+            return Err(unreadable(PolicyError::TooLarge("constraints")));
+        }
+        papers.push(Paper { credential, bound, policy });
+    }
+    Ok(papers)
+}
+
+fn unreadable(error: PolicyError) -> Failure {
+    match error {
+        PolicyError::Malformed(why) => Failure::assembly(why),
+        PolicyError::TooLarge(limit) => Failure::new(
+            Phase::Assembly,
+            Reason::LimitExceeded,
+            format!("the policies exceed the limit `{limit}`"),
+        ),
+    }
+}
+
+/// The papers of the two chains, root first.
+struct Arranged<'p, 'a> {
+    primary: Vec<&'p Paper<'a>>,
+    actor: Vec<&'p Paper<'a>>,
+}
+
+/// Assembly. Two credentials for one and the same policy document are one member here, and refuse after it.
+fn arrange<'p, 'a>(papers: &'p [Paper<'a>], root_principal: &str) -> Result<Arranged<'p, 'a>, Failure> {
+    let mut seen: BTreeSet<(&str, Option<Digest>)> = BTreeSet::new();
+    let distinct: Vec<&Paper<'_>> =
+        papers.iter().filter(|paper| paper.id().is_none_or(|id| seen.insert((id, paper.digest())))).collect();
+    let members: Vec<Member<'_>> = distinct
+        .iter()
+        .map(|paper| Member {
+            id: paper.id(),
+            parent: match &paper.policy {
+                None => Parent::Unknown,
+                Some(policy) => policy.delegated_under().map_or(Parent::None, Parent::Policy),
+            },
+        })
+        .collect();
+    let chains = assemble(&members).map_err(Failure::assembly)?;
+    let mut chains: Vec<Vec<&Paper<'_>>> = chains
+        .into_iter()
+        .map(|chain| chain.into_iter().filter_map(|at| distinct.get(at).copied()).collect())
+        .collect();
+    // An open place refuses in phase B whatever chain it is of, so every credential meets phase A before.
+    if distinct.iter().any(|paper| paper.policy.is_none()) {
+        return Ok(Arranged { primary: chains.concat(), actor: Vec::new() });
+    }
+    let is_primary =
+        |chain: &[&Paper<'_>]| chain.first().is_some_and(|root| root.credential.issuer == root_principal);
+    match chains.as_mut_slice() {
+        [only] => Ok(Arranged { primary: std::mem::take(only), actor: Vec::new() }),
+        [one, other] => match (is_primary(one), is_primary(other)) {
+            (true, false) => Ok(Arranged { primary: std::mem::take(one), actor: std::mem::take(other) }),
+            (false, true) => Ok(Arranged { primary: std::mem::take(other), actor: std::mem::take(one) }),
+            _ => Err(Failure::assembly("of two chains, not exactly one starts with the owner of the target")),
+        },
+        _ => Err(Failure::assembly("there are more than two chains")),
+    }
+}
+
+/// A bijection between credentials and policies: no two claim one, and each claims the one that it binds.
+fn one_credential_per_policy(papers: &[Paper<'_>]) -> Result<(), Failure> {
+    let mut claimed: BTreeMap<&str, usize> = BTreeMap::new();
+    for paper in papers {
+        if let (Some(policy), Ok(bound)) = (&paper.policy, &paper.bound)
+            && !policy.is_claimed_by(&bound.claim)
+        {
+            let claim = bound.claim.to_string();
+            let mut failure = mismatch("a credential binds a policy that has another id than it claims")
+                .expected(Some(policy.id()), Some(&claim));
+            failure.error.evidence.credential.clone_from(&paper.credential.id);
+            return Err(failure);
+        }
+        if let Some(id) = paper.id() {
+            *claimed.entry(id).or_default() += 1;
+        }
+    }
+    match claimed.into_iter().find(|(_, credentials)| *credentials > 1) {
+        None => Ok(()),
+        Some((id, _)) => {
+            Err(Failure { policy: Some(id.to_owned()), ..mismatch("two credentials are for one policy") })
+        }
+    }
+}
+
+fn mismatch(detail: &str) -> Failure {
+    Failure::new(Phase::B, Reason::BindingMismatch, detail)
+}
+
+/// Phases A, B and C of one assembled chain.
+struct Verifier<'v> {
+    snapshot: &'v Snapshot,
+    config: &'v Config,
+    root_principal: &'v str,
+    /// Each supplied document is bound by exactly one credential.
+    parts: &'v dyn Fn() -> Result<(), PaperError>,
+}
+
+impl Verifier<'_> {
+    fn chain(&self, papers: &[&Paper<'_>]) -> Result<(Vec<Hop>, Instant), Failure> {
+        let mut not_after = Instant::MAX_UTC;
+        for (hop, paper) in papers.iter().enumerate() {
+            not_after = not_after.min(self.genuine(paper).map_err(|failure| failure.at(hop, paper))?);
+        }
+        for (hop, paper) in papers.iter().enumerate() {
+            self.delegates_for_itself(paper).map_err(|failure| failure.at(hop, paper))?;
+        }
+        let mut hops = Vec::new();
+        for (hop, paper) in papers.iter().enumerate() {
+            hops.push(self.bound(paper).map_err(|failure| failure.at(hop, paper))?);
+        }
+        (self.parts)().map_err(|error| Failure { phase: Phase::B, hop: None, policy: None, error })?;
+        for (hop, paper) in papers.iter().enumerate() {
+            self.parties(&hops, hop).map_err(|failure| failure.at(hop, paper))?;
+        }
+        for (hop, paper) in papers.iter().enumerate() {
+            self.status(&paper.credential).map_err(|failure| failure.at(hop, paper))?;
+        }
+        for (hop, paper) in papers.iter().enumerate() {
+            self.not_revoked(paper).map_err(|failure| failure.at(hop, paper))?;
+        }
+        Ok((hops, not_after))
+    }
+
+    /// Phase A. Gives the earliest end of the credential and of the key documents that it rests on.
+    fn genuine(&self, paper: &Paper<'_>) -> Result<Instant, Failure> {
+        let credential = paper.credential;
+        if credential.authorizes.is_none() {
+            return Err(Failure::new(Phase::A, Reason::Malformed, "the credential names no delegate"));
+        }
+        let retrieved = credential
+            .verify(self.snapshot, self.config.max_controller_age)
+            .map_err(|error| Failure { phase: Phase::A, hop: None, policy: None, error })?;
+        let fresh = retrieved
+            .into_iter()
+            .map(|at| at.checked_add_signed(self.config.max_controller_age).unwrap_or(Instant::MAX_UTC));
+        Ok(fresh.chain(credential.not_after()).min().unwrap_or(Instant::MAX_UTC))
+    }
+
+    /// Phase B: who signs is who delegates.
+    fn delegates_for_itself(&self, paper: &Paper<'_>) -> Result<(), Failure> {
+        let credential = paper.credential;
+        match credential.subject.as_deref() {
+            Some(subject) if subject != credential.issuer => Err(Failure::new(
+                Phase::B,
+                Reason::SubjectIssuerMismatch,
+                "the credential's subject is not its issuer",
+            )
+            .expected(Some(subject), Some(&credential.issuer))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Phase B: the policy's content is what the issuer signed for.
+    fn bound(&self, paper: &Paper<'_>) -> Result<Hop, Failure> {
+        match (&paper.bound, &paper.policy) {
+            (Ok(bound), Some(policy)) => Ok(Hop {
+                credential: paper.credential.clone(),
+                policy: policy.clone(),
+                policy_digest: bound.digest,
+                binding: bound.form,
+            }),
+            (Err(error), _) => {
+                Err(Failure { phase: Phase::B, hop: None, policy: None, error: error.clone() })
+            }
+            (Ok(_), None) => {
+                Err(Failure::new(Phase::B, Reason::PolicyIntegrity, "the policy could not be read"))
+            }
+        }
+    }
+
+    /// Phase B: credentials, policies and hops name the same parties.
+    fn parties(&self, hops: &[Hop], at: usize) -> Result<(), Failure> {
+        let Some(hop) = hops.get(at) else { return Err(mismatch("the chain has a gap")) };
+        let issuer = hop.credential.issuer.as_str();
+        if at == 0 && issuer != self.root_principal {
+            return Err(mismatch("the chain does not start with its root principal")
+                .expected(Some(issuer), Some(self.root_principal)));
+        }
+        if hop.policy.assigner() != Some(issuer) {
+            return Err(mismatch("the policy's assigner is not the credential's issuer")
+                .expected(hop.policy.assigner(), Some(issuer)));
+        }
+        let authorizes = hop.credential.authorizes.as_deref();
+        match hops.get(at + 1) {
+            Some(next) if next.policy.assigner().is_none() || next.policy.assigner() != authorizes => {
+                Err(mismatch("the delegate is not the assigner of the next policy")
+                    .expected(authorizes, next.policy.assigner()))
+            }
+            None if hop.policy.assignee().is_some_and(|assignee| Some(assignee) != authorizes) => {
+                Err(mismatch("the delegate is not the assignee of the last policy")
+                    .expected(authorizes, hop.policy.assignee()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Phase C: it can be known that the credential is still good. (No status source exists yet.)
+    fn status(&self, credential: &Credential) -> Result<(), Failure> {
+        let unknown = |detail: &str| Err(Failure::new(Phase::C, Reason::StatusRetrievalError, detail));
+        if !credential.status.is_empty() {
+            return unknown("no status list is at hand for the credential's status entry");
+        }
+        let Some(until) = credential.valid_until else {
+            return unknown("the credential has neither a status entry nor an end");
+        };
+        let life: TimeDelta = until - credential.valid_from.unwrap_or(self.snapshot.instant);
+        if life > self.config.max_life_without_status {
+            return unknown(
+                "the credential has no status entry and lives longer than is accepted without one",
+            );
+        }
+        Ok(())
+    }
+
+    /// Phase C: neither the credential nor its policy was ever seen revoked.
+    fn not_revoked(&self, paper: &Paper<'_>) -> Result<(), Failure> {
+        let ids = [paper.id(), paper.credential.id.as_deref()];
+        match ids.into_iter().flatten().find(|id| self.snapshot.revoked.contains(*id)) {
+            None => Ok(()),
+            Some(id) => {
+                Err(Failure::new(Phase::C, Reason::Revoked, "a credential or policy of the chain is revoked")
+                    .expected(Some(id), None))
+            }
+        }
     }
 }

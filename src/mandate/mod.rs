@@ -4,6 +4,7 @@
 //! This folder owns stage 7 (`chain`: assembly and phases A to C), stage 8 (`reference`) and stage 9 (`odrl`: phase D
 //! and composition).
 
+mod assembly;
 pub(crate) mod chain;
 pub(crate) mod odrl;
 mod reference;

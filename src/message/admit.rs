@@ -1,16 +1,354 @@
 //! Stage 1: octets to an [`Envelope`].
 
-use super::Admitted;
+use super::digest::of_message_without;
+use super::form::{Form, Part, malformed};
+use super::strict_json::{self, JsonError};
+use super::{Admitted, Digest, Envelope, MessageFacts, PresentationPart, RdfPart, UnjudgedPart};
 use crate::config::Config;
-use crate::refusal::{Refusal, Stage};
-use crate::request::Request;
+use crate::limits::Limits;
+use crate::rdf::RdfMediaType;
+use crate::refusal::{Reason, Refusal, Stage};
+use crate::request::{CallerFacts, MessageInput, Request};
+use crate::vocab::{EXTENSION, META_KIND, META_PROTOCOL_HASH};
+use serde_json::Value;
 
 /// Reads the message strictly, sorts its parts by kind, and checks tagging and activation.
+///
+/// A message without an extension part is not ours, even where it lists the extension: nothing of it was judged, and
+/// [`crate::NotOurs`] permits nothing (`message-binding.md` 1 and 5).
 ///
 /// # Errors
 /// `MESSAGE_TOO_LARGE`, `MESSAGE_MALFORMED`, `LIMIT_EXCEEDED`, `MEDIA_TYPE_UNSUPPORTED`, `WRONG_KIND`,
 /// `EXTENSION_NOT_ACTIVE`, `EXTENSION_NOT_TAGGED`, `PROTOCOL_REQUIRED`.
 pub(crate) fn admit(request: &Request, config: &Config) -> Result<Admitted, Refusal> {
-    let _ = (request, config);
-    Err(Refusal::internal(Stage::Admit, "not implemented"))
+    let limits = &config.limits;
+    let form = read(&request.message, limits)?;
+    let sorted = Sorted::of(&form, limits)?;
+    let facts = message_facts(&form, request)?;
+    let active = request.facts.activated.contains(EXTENSION);
+    if sorted.is_empty() {
+        if config.extension_required && !active {
+            return Err(not_active());
+        }
+        if request.snapshot.conversation.prose_forbidden {
+            return Err(Refusal::new(Stage::Admit, Reason::ProtocolRequired)
+                .detail("the message carries no part of the extension"));
+        }
+        return Ok(Admitted::NotOurs(facts));
+    }
+    if !form.lists(EXTENSION) {
+        return Err(at(Reason::ExtensionNotTagged, "/extensions", "the extension is not listed"));
+    }
+    if !active {
+        return Err(not_active());
+    }
+    let Some(intent) = sorted.intent else {
+        return Err(Refusal::new(Stage::Admit, Reason::WrongKind));
+    };
+    envelope(&form, facts, &sorted, intent).map(|envelope| Admitted::Ours(Box::new(envelope)))
 }
+
+/// Brings both inputs to one form. A typed message is written by its own types and read back strictly, so that its
+/// bounds and rules are the same.
+fn read(message: &MessageInput, limits: &Limits) -> Result<Form, Refusal> {
+    let value = match message {
+        MessageInput::Bytes(octets) => strict_json::read(octets, limits),
+        MessageInput::Typed(message) => {
+            write(message, limits).and_then(|octets| strict_json::read(&octets, limits))
+        }
+    };
+    Form::check(&value.map_err(unreadable)?, limits)
+}
+
+fn write(message: &a2a::Message, limits: &Limits) -> Result<Vec<u8>, JsonError> {
+    // Serialization recurses, so the depth of every embedded value is checked before it.
+    let of_parts =
+        message.parts.iter().flat_map(|part| part.metadata.iter()).flat_map(|members| members.values());
+    let of_message = message.metadata.iter().flat_map(|members| members.values());
+    let contents = message.parts.iter().filter_map(|part| match &part.content {
+        a2a::PartContent::Data(value) => Some(value),
+        _ => None,
+    });
+    of_parts
+        .chain(of_message)
+        .chain(contents)
+        .try_for_each(|value| strict_json::check_depth(value, limits))?;
+    serde_json::to_vec(message).map_err(|_| JsonError::Malformed("a message that JSON cannot write"))
+}
+
+fn unreadable(error: JsonError) -> Refusal {
+    let reason = match error {
+        JsonError::TooLarge => Reason::MessageTooLarge,
+        JsonError::Limit(_) => Reason::LimitExceeded,
+        JsonError::Malformed(_) => Reason::MessageMalformed,
+    };
+    Refusal::new(Stage::Admit, reason).detail(error.to_string())
+}
+
+fn message_facts(form: &Form, request: &Request) -> Result<MessageFacts, Refusal> {
+    let CallerFacts { context, .. } = &request.facts;
+    let context_id = form.text("contextId");
+    // The caller's fact is the one that counts; a message that says otherwise is in no context.
+    if context_id.is_some() && context_id != context.as_deref() {
+        return Err(malformed("/contextId", "not the context that the caller vouches for"));
+    }
+    Ok(MessageFacts {
+        message_id: form.text("messageId").unwrap_or_default().to_owned(),
+        digest: Digest::of_jcs(form.message()).map_err(unwritable)?,
+        context_id: context_id.map(str::to_owned),
+        context: context.clone(),
+        task_id: form.text("taskId").map(str::to_owned),
+        parsed_by_caller: matches!(request.message, MessageInput::Typed(_)),
+    })
+}
+
+/// What the extension's parts may be (PMETA-1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    UpgradeOffer,
+    UpgradeResponse,
+    Intent,
+    IntentResponse,
+    Authorization,
+}
+
+impl Kind {
+    fn parse(word: &str) -> Option<Self> {
+        match word {
+            "upgrade-offer" => Some(Self::UpgradeOffer),
+            "upgrade-response" => Some(Self::UpgradeResponse),
+            "intent" => Some(Self::Intent),
+            "intent-response" => Some(Self::IntentResponse),
+            "authorization" => Some(Self::Authorization),
+            _ => None,
+        }
+    }
+
+    /// The kind of a part; `None` is a part that is not the extension's.
+    ///
+    /// "Receivers dispatch on it without sniffing payloads": a part that looks like the extension's without saying
+    /// what it is refuses the message.
+    fn of(part: &Part<'_>) -> Result<Option<Self>, Refusal> {
+        let metadata = part.metadata();
+        if let Some(kind) = metadata.and_then(|metadata| metadata.get(META_KIND)) {
+            let known = kind.as_str().and_then(Self::parse);
+            return known.map(Some).ok_or_else(|| malformed(part.pointer("metadata"), "not a known kind"));
+        }
+        if metadata.is_some_and(|metadata| metadata.keys().any(|key| is_ours(key))) {
+            return Err(malformed(part.pointer("metadata"), "a key of the extension without a kind"));
+        }
+        if part.media_type().is_some_and(is_rdf) {
+            return Err(malformed(part.pointer("mediaType"), "RDF without a kind"));
+        }
+        Ok(None)
+    }
+}
+
+/// Whether a metadata key is the extension's URI or below it.
+fn is_ours(key: &str) -> bool {
+    key.strip_prefix(EXTENSION).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '#', '?']))
+}
+
+/// The form of an authorization part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Authorization {
+    DataIntegrity,
+    Jose,
+    Policy(RdfMediaType),
+    /// A media type that is not read here.
+    Unsupported,
+}
+
+impl Authorization {
+    fn of(part: &Part<'_>) -> Result<Self, Refusal> {
+        let media_type = part.media_type();
+        match part.content {
+            "data" if !part.value().is_object() => {
+                Err(malformed(part.pointer("data"), "an authorization that is not an object"))
+            }
+            "data" if media_type.is_none_or(|text| is_utf8_of(text, "application/vp")) => {
+                Ok(Self::DataIntegrity)
+            }
+            "data" => Ok(Self::Unsupported),
+            "text" => Ok(match media_type {
+                Some(text) if is_utf8_of(text, "application/vp+jwt") => Self::Jose,
+                Some(text) => readable_rdf(text).map_or(Self::Unsupported, Self::Policy),
+                None => Self::Unsupported,
+            }),
+            content => {
+                Err(malformed(part.pointer(content), "an authorization that is neither data nor text"))
+            }
+        }
+    }
+}
+
+/// The parts of a message by kind, in numbers that one decision can take.
+#[derive(Debug)]
+struct Sorted<'form> {
+    intent: Option<Part<'form>>,
+    authorizations: Vec<(Part<'form>, Authorization)>,
+    /// A handshake or a response, and no other kind.
+    other: bool,
+    unjudged: Vec<UnjudgedPart>,
+}
+
+impl<'form> Sorted<'form> {
+    fn of(form: &'form Form, limits: &Limits) -> Result<Self, Refusal> {
+        let mut sorted =
+            Self { intent: None, authorizations: Vec::new(), other: false, unjudged: Vec::new() };
+        let mut kinds = Vec::new();
+        for part in form.parts() {
+            let Some(kind) = Kind::of(&part)? else {
+                sorted.unjudged.push(UnjudgedPart { index: part.index, content: part.content.to_owned() });
+                continue;
+            };
+            kinds.push(kind);
+            match kind {
+                Kind::Intent if sorted.intent.is_some() => {
+                    return Err(malformed(part.pointer("metadata"), "a second intent"));
+                }
+                Kind::Intent if part.text().is_none() => {
+                    return Err(malformed(part.pointer(part.content), "an intent that is not text"));
+                }
+                Kind::Intent => sorted.intent = Some(part),
+                Kind::Authorization => sorted.authorizations.push((part, Authorization::of(&part)?)),
+                Kind::UpgradeOffer | Kind::UpgradeResponse | Kind::IntentResponse => sorted.other = true,
+            }
+        }
+        sorted.check_numbers(&kinds, limits)?;
+        Ok(sorted)
+    }
+
+    /// Whether no part is the extension's.
+    fn is_empty(&self) -> bool {
+        self.intent.is_none() && self.authorizations.is_empty() && !self.other
+    }
+
+    fn check_numbers(&self, kinds: &[Kind], limits: &Limits) -> Result<(), Refusal> {
+        if self.other && kinds.windows(2).any(|pair| pair.first() != pair.last()) {
+            return Err(malformed("/parts", "parts of kinds that do not go together"));
+        }
+        if self.intent.is_none() && !self.authorizations.is_empty() {
+            return Err(malformed("/parts", "an authorization without an intent"));
+        }
+        let count = |wanted: fn(&Authorization) -> bool| {
+            self.authorizations.iter().filter(|(_, authorization)| wanted(authorization)).count()
+        };
+        if count(|form| matches!(form, Authorization::DataIntegrity | Authorization::Jose)) > 1 {
+            return Err(malformed("/parts", "a second presentation"));
+        }
+        if count(|form| matches!(form, Authorization::Policy(_))) > limits.policy_parts {
+            return Err(at(Reason::LimitExceeded, "/parts", "more policy documents than are read"));
+        }
+        Ok(())
+    }
+}
+
+fn envelope(
+    form: &Form,
+    facts: MessageFacts,
+    sorted: &Sorted<'_>,
+    intent: Part<'_>,
+) -> Result<Envelope, Refusal> {
+    let media_type = intent.media_type().and_then(readable_rdf).ok_or_else(|| unsupported(&intent))?;
+    let mut presentation = None;
+    let mut policy_parts = Vec::new();
+    for (part, authorization) in &sorted.authorizations {
+        let index = part.index;
+        let text = || part.text().unwrap_or_default().to_owned();
+        match authorization {
+            Authorization::DataIntegrity => {
+                presentation =
+                    Some(PresentationPart::DataIntegrity { index, document: part.value().clone() });
+            }
+            Authorization::Jose => presentation = Some(PresentationPart::Jose { index, compact: text() }),
+            Authorization::Policy(media_type) => {
+                policy_parts.push(RdfPart { index, media_type: *media_type, text: text() });
+            }
+            Authorization::Unsupported => return Err(unsupported(part)),
+        }
+    }
+    let authorizations: Vec<_> = sorted.authorizations.iter().map(|(part, _)| part.index).collect();
+    let claim = intent.metadata().and_then(|metadata| metadata.get(META_PROTOCOL_HASH));
+    Ok(Envelope {
+        digest: facts.digest,
+        rest_digest: of_message_without(form.message(), &authorizations).map_err(unwritable)?,
+        facts,
+        protocol_hash_claim: claim.and_then(Value::as_str).map(str::to_owned),
+        intent: RdfPart {
+            index: intent.index,
+            media_type,
+            text: intent.text().unwrap_or_default().to_owned(),
+        },
+        presentation,
+        policy_parts,
+        unjudged: sorted.unjudged.clone(),
+    })
+}
+
+/// An RDF media type that is read here, in UTF-8.
+fn readable_rdf(media_type: &str) -> Option<RdfMediaType> {
+    RdfMediaType::parse(media_type).filter(|_| is_utf8(media_type))
+}
+
+/// Whether a media type has this type and subtype, and no charset but UTF-8.
+fn is_utf8_of(media_type: &str, essence: &str) -> bool {
+    essence_of(media_type).eq_ignore_ascii_case(essence) && is_utf8(media_type)
+}
+
+/// Whether a media type names no charset but UTF-8. Quoting is not read: a `;` within quotes only refuses more.
+fn is_utf8(media_type: &str) -> bool {
+    media_type.split(';').skip(1).all(|parameter| match parameter.split_once('=') {
+        Some((name, value)) if name.trim().eq_ignore_ascii_case("charset") => {
+            value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
+        }
+        _ => true,
+    })
+}
+
+/// Whether a media type is one of RDF's, read here or not.
+fn is_rdf(media_type: &str) -> bool {
+    let essence = essence_of(media_type).to_ascii_lowercase();
+    matches!(
+        essence.as_str(),
+        "text/turtle"
+            | "application/ld+json"
+            | "application/n-triples"
+            | "application/n-quads"
+            | "application/trig"
+            | "application/rdf+xml"
+            | "text/n3"
+            | "text/rdf+n3"
+            | "application/x-turtle"
+    )
+}
+
+fn essence_of(media_type: &str) -> &str {
+    media_type.split(';').next().unwrap_or_default().trim()
+}
+
+fn at(reason: Reason, path: impl Into<String>, detail: &str) -> Refusal {
+    Refusal::new(Stage::Admit, reason).with(|evidence| {
+        evidence.path = Some(path.into());
+        evidence.detail = Some(detail.to_owned());
+    })
+}
+
+fn not_active() -> Refusal {
+    Refusal::new(Stage::Admit, Reason::ExtensionNotActive)
+        .with(|evidence| evidence.expected = Some(EXTENSION.into()))
+}
+
+fn unsupported(part: &Part<'_>) -> Refusal {
+    Refusal::new(Stage::Admit, Reason::MediaTypeUnsupported).with(|evidence| {
+        evidence.path = Some(part.pointer("mediaType"));
+        evidence.seen = part.media_type().map(str::to_owned);
+    })
+}
+
+fn unwritable(_: serde_json::Error) -> Refusal {
+    Refusal::internal(Stage::Admit, "a message that was read has no JCS form")
+}
+
+#[cfg(test)]
+mod tests;

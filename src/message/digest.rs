@@ -1,7 +1,7 @@
 //! SHA-256 digests, and the JCS form (RFC 8785) that message digests are taken over.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 
@@ -40,6 +40,64 @@ impl Digest {
 /// A value that JCS cannot write.
 pub(crate) fn jcs<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
     serde_json_canonicalizer::to_vec(value)
+}
+
+/// The digest of an A2A message: SHA-256 over the JCS form of [`without_defaults`].
+///
+/// # Errors
+/// A value that JCS cannot write; values of the strict reader always can.
+pub(crate) fn of_message(message: &Value) -> Result<Digest, serde_json::Error> {
+    Digest::of_jcs(&without_defaults(message))
+}
+
+/// The digest of an A2A message without some of its parts, named by their places: `restDigest` of a bound challenge.
+///
+/// # Errors
+/// As [`of_message`].
+pub(crate) fn of_message_without(message: &Value, parts: &[usize]) -> Result<Digest, serde_json::Error> {
+    let mut rest = without_defaults(message);
+    if let Some(Value::Array(all)) = rest.get_mut("parts") {
+        let mut index = 0;
+        all.retain(|_| {
+            index += 1;
+            !parts.contains(&(index - 1))
+        });
+    }
+    Digest::of_jcs(&rest)
+}
+
+/// A message without its optional members that hold their default, so that one message has one digest in every
+/// binding: ProtoJSON may leave such a member out or write it, and gRPC cannot tell the two apart.
+///
+/// Dropped are `contextId`, `taskId`, `filename` and `mediaType` where they are `""`, `extensions` and
+/// `referenceTaskIds` where they are `[]`, and `metadata` where it is `{}`. Required members stay whatever they hold,
+/// and so does everything inside `data` and `metadata`, where absence and emptiness are the sender's own words.
+pub(crate) fn without_defaults(message: &Value) -> Value {
+    let mut message = message.clone();
+    let Some(members) = message.as_object_mut() else { return message };
+    for name in ["contextId", "taskId", "extensions", "referenceTaskIds", "metadata"] {
+        drop_default(members, name);
+    }
+    for part in members.get_mut("parts").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(members) = part.as_object_mut() {
+            for name in ["filename", "mediaType", "metadata"] {
+                drop_default(members, name);
+            }
+        }
+    }
+    message
+}
+
+fn drop_default(members: &mut Map<String, Value>, name: &str) {
+    let is_default = match members.get(name) {
+        Some(Value::String(text)) => text.is_empty(),
+        Some(Value::Array(items)) => items.is_empty(),
+        Some(Value::Object(members)) => members.is_empty(),
+        _ => false,
+    };
+    if is_default {
+        members.remove(name);
+    }
 }
 
 impl fmt::Display for Digest {
@@ -81,5 +139,67 @@ impl<'de> Deserialize<'de> for Digest {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         text.parse().map_err(|()| serde::de::Error::custom("not a SHA-256 digest"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_digest_is_read_as_it_is_written() {
+        let digest = Digest::of("");
+        let text = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(digest.to_string(), text);
+        assert_eq!(text.parse(), Ok(digest));
+        for other in ["", &text.to_uppercase(), &text[1..], &format!("{text}0"), &format!("+{}", &text[1..])]
+        {
+            assert_eq!(other.parse::<Digest>(), Err(()), "{other}");
+        }
+    }
+
+    #[test]
+    fn bindings_agree_on_the_digest() {
+        let short = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": ""}, {"data": {"metadata": {}}}]});
+        let long = json!({
+            "messageId": "m", "role": "ROLE_USER", "contextId": "", "taskId": "", "extensions": [],
+            "referenceTaskIds": [], "metadata": {},
+            "parts": [
+                {"text": "", "filename": "", "mediaType": "", "metadata": {}},
+                {"data": {"metadata": {}}, "metadata": {}}
+            ]
+        });
+        assert_eq!(without_defaults(&long), short);
+        assert_eq!(of_message(&long).unwrap(), of_message(&short).unwrap());
+    }
+
+    #[test]
+    fn what_is_not_a_default_stays_in_the_digest() {
+        let message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "a"}]});
+        let digest = of_message(&message).unwrap();
+        for (pointer, value) in [
+            ("messageId", json!("n")),
+            ("contextId", json!("c")),
+            ("unknown", json!("")),
+            ("unknown", json!({})),
+            ("metadata", json!({"a": {}})),
+            ("extensions", json!([""])),
+            ("parts", json!([{"text": ""}])),
+        ] {
+            let mut other = message.clone();
+            other[pointer] = value;
+            assert_ne!(of_message(&other).unwrap(), digest, "{pointer}");
+        }
+        let inside = |value: Value| of_message(&json!({"parts": [{"data": value}]})).unwrap();
+        assert_ne!(inside(json!({"mediaType": ""})), inside(json!({})));
+    }
+
+    #[test]
+    fn the_rest_digest_covers_all_but_the_named_parts() {
+        let message = json!({"messageId": "m", "parts": [{"text": "a"}, {"text": "b"}, {"text": "c"}]});
+        let rest = json!({"messageId": "m", "parts": [{"text": "b"}]});
+        assert_eq!(of_message_without(&message, &[0, 2]).unwrap(), of_message(&rest).unwrap());
+        assert_ne!(of_message_without(&message, &[0]).unwrap(), of_message(&rest).unwrap());
     }
 }

@@ -5,10 +5,14 @@
 
 pub(crate) mod action;
 pub(crate) mod admit;
+pub mod compose;
 pub(crate) mod digest;
+mod form;
 pub(crate) mod intent;
 pub(crate) mod strict_json;
 pub(crate) mod target;
+#[cfg(test)]
+mod testing;
 
 pub(crate) use action::ActionsUnderTest;
 pub use digest::Digest;

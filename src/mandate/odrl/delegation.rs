@@ -1,12 +1,25 @@
-//! The delegation chain and identity composition.
+//! Phase D for a verified chain, the rules of grants, and identity composition (`mandate.md` 6 and 8,
+//! `message-binding.md` 7).
 
+use super::action;
+use super::evaluate::{CountSource, OdrlRequest};
+use super::facts::Facts;
+use super::hops::{Chain, ChainGrant, Denial};
+use super::model::{Constraint, Operator, Policy, Rule, local_name};
+use super::value::Value;
 use crate::config::Config;
 use crate::decision::Obligation;
 use crate::mandate::VerifiedChain;
+use crate::mandate::chain::Hop;
 use crate::message::ActionsUnderTest;
-use crate::refusal::{Refusal, Stage};
+use crate::message::action::ActionUnderTest;
+use crate::refusal::{Phase, Reason, Refusal, Stage};
 use crate::request::{Instant, Request};
-use std::collections::BTreeSet;
+use crate::vocab::{acl, odrl};
+use oxrdf::{BlankNode, Term};
+use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
+use std::sync::Arc;
 
 /// What the policies of the chain grant for the actions under test. Only [`PolicyGrant::evaluate`] makes one.
 #[derive(Debug)]
@@ -28,8 +41,34 @@ impl PolicyGrant {
         request: &Request,
         config: &Config,
     ) -> Result<Self, Refusal> {
-        let _ = (chain, actions, actor, request, config);
-        Err(Refusal::internal(Stage::Policy, "not implemented"))
+        let stage = PolicyStage {
+            chain,
+            actor,
+            request,
+            config,
+            facts: Arc::new(Facts::of_store(&config.policies)),
+            primary: chain.hops().iter().map(|hop| &hop.policy).collect(),
+            secondary: chain.actor_hops().iter().map(|hop| &hop.policy).collect(),
+        };
+        if actions.actions.is_empty() {
+            return Err(stage.denied(Denial { detail: "nothing is asked for".into(), ..Denial::default() }));
+        }
+        let mut grant =
+            Self { obligations: BTreeSet::new(), not_after: Instant::MAX_UTC, exercised: BTreeSet::new() };
+        for action in &actions.actions {
+            grant.add(stage.mandate(action).map_err(|denial| stage.denied(*denial))?);
+        }
+        for action in &actions.actions {
+            grant.add(stage.composition(action).map_err(|denial| stage.uncomposed(*denial))?);
+        }
+        stage.duties_are_done(&grant).map_err(|denial| stage.denied(*denial))?;
+        Ok(grant)
+    }
+
+    fn add(&mut self, more: ChainGrant) {
+        self.obligations.extend(more.obligations);
+        self.not_after = self.not_after.min(more.not_after);
+        self.exercised.extend(more.exercised);
     }
 
     /// The duties of every matched grant.
@@ -46,4 +85,306 @@ impl PolicyGrant {
     pub(crate) fn exercised(&self) -> &BTreeSet<String> {
         &self.exercised
     }
+}
+
+/// What every question of this stage is asked with.
+struct PolicyStage<'a> {
+    chain: &'a VerifiedChain,
+    actor: &'a str,
+    request: &'a Request,
+    config: &'a Config,
+    facts: Arc<Facts>,
+    primary: Vec<&'a Policy>,
+    secondary: Vec<&'a Policy>,
+}
+
+impl PolicyStage<'_> {
+    /// Phase D: the primary chain, its credentials, and the rules of grants.
+    fn mandate(&self, action: &ActionUnderTest) -> Result<ChainGrant, Box<Denial>> {
+        let asked = self.odrl_request(self.chain.leaf_delegate(), action);
+        let chain = Chain { policies: &self.primary, request: &asked, root_is_owner: true };
+        let mut grant = chain.evaluate(&self.request.snapshot.revoked, self.config.max_chain_length)?;
+        credentials_cover(self.chain.hops(), action)?;
+        if action.action == acl::CONTROL {
+            let until = self.passing_on(&chain, action)?;
+            grant.not_after = grant.not_after.min(until);
+        }
+        Ok(grant)
+    }
+
+    /// Composition: whose papers they are, down to the actor.
+    fn composition(&self, action: &ActionUnderTest) -> Result<ChainGrant, Box<Denial>> {
+        let mut grant = ChainGrant {
+            obligations: BTreeSet::new(),
+            not_after: Instant::MAX_UTC,
+            exercised: BTreeSet::new(),
+        };
+        if let Some(failure) = self.chain.composition_failure() {
+            return Err(Box::new(failure.clone()));
+        }
+        let leaf = self.chain.leaf_delegate();
+        if self.actor == leaf && self.secondary.is_empty() {
+            return Ok(grant);
+        }
+        let asked = self.odrl_request(self.actor, action);
+        let primary = Chain { policies: &self.primary, request: &asked, root_is_owner: true };
+        let secondary = Chain { policies: &self.secondary, request: &asked, root_is_owner: false };
+        if self.actor != leaf {
+            self.is_chain_of_leaf(leaf)?;
+            grant = secondary.evaluate(&self.request.snapshot.revoked, self.config.max_actor_hops)?;
+            credentials_cover(self.chain.actor_hops(), action)?;
+            if action.action == acl::CONTROL {
+                let until = self.passing_on(&secondary, action)?;
+                grant.not_after = grant.not_after.min(until);
+            }
+            for hop in 0..self.primary.len() {
+                let composed = primary.no_prohibition(hop, self.actor, &action.action)?;
+                let passed_on = primary.no_prohibition(hop, leaf, odrl::GRANT_USE)?;
+                grant.not_after = grant.not_after.min(composed).min(passed_on);
+            }
+        }
+        for hop in 0..self.secondary.len() {
+            let until = secondary.no_prohibition(hop, self.actor, &action.action)?;
+            grant.not_after = grant.not_after.min(until);
+        }
+        Ok(grant)
+    }
+
+    /// The second chain starts with the leaf delegate and ends with the actor.
+    fn is_chain_of_leaf(&self, leaf: &str) -> Result<(), Box<Denial>> {
+        let hops = self.chain.actor_hops();
+        let (Some(first), Some(last)) = (hops.first(), hops.last()) else {
+            return Err(Box::new(Denial {
+                constraint: Some("actor".into()),
+                seen: Some(self.actor.to_owned()),
+                expected: Some(leaf.to_owned()),
+                detail:
+                    "the actor is not the mandate's delegate, and no chain leads from that delegate to it"
+                        .into(),
+                ..Denial::default()
+            }));
+        };
+        let ends = [
+            ("issuer of the actor chain's root", first.credential.issuer.as_str(), leaf),
+            ("delegate of the actor chain", last.credential.authorizes.as_deref().unwrap_or(""), self.actor),
+        ];
+        match ends.into_iter().find(|(_, seen, expected)| seen != expected) {
+            None => Ok(()),
+            Some((what, seen, expected)) => Err(Box::new(Denial {
+                constraint: Some(what.to_owned()),
+                seen: Some(seen.to_owned()),
+                expected: Some(expected.to_owned()),
+                detail: "the second chain does not lead from the mandate's delegate to the actor".into(),
+                ..Denial::default()
+            })),
+        }
+    }
+
+    /// The rules of a grant (`message-binding.md` 7) for one chain. Gives the last instant up to which they hold.
+    fn passing_on(&self, chain: &Chain<'_>, action: &ActionUnderTest) -> Result<Instant, Box<Denial>> {
+        let recipients = stated_iris(action, "recipient")?;
+        let modes = stated_iris(action, "mode")?;
+        if let Some(stranger) = modes.iter().find(|mode| !MODES.contains(&mode.as_str())) {
+            return Err(Box::new(Denial {
+                constraint: Some("mode".into()),
+                seen: Some(stranger.clone()),
+                expected: Some(MODES.join(", ")),
+                detail: "a mode of the grant is none of the four".into(),
+                ..Denial::default()
+            }));
+        }
+        let parties = self.parties();
+        let sensitive = recipients
+            .iter()
+            .filter(|recipient| parties.contains(recipient.as_str()))
+            .map(|recipient| ("recipient", recipient.as_str()))
+            .chain(modes.iter().filter(|mode| *mode == acl::CONTROL).map(|mode| ("mode", mode.as_str())));
+        for (operand, value) in sensitive {
+            for hop in 0..chain.policies.len() {
+                if !chain.exercised_permissions(hop).into_iter().any(|rule| names(rule, operand, value)) {
+                    let mut denial = chain.deny(hop, GRANT_NOT_NAMED);
+                    denial.constraint = Some(operand.to_owned());
+                    denial.seen = Some(value.to_owned());
+                    denial.expected = Some(format!("a permission with a constraint `{operand} eq {value}`"));
+                    return Err(denial);
+                }
+            }
+        }
+        let mut until = Instant::MAX_UTC;
+        for mode in &modes {
+            for agent in recipients.iter().map(String::as_str).chain([self.actor]) {
+                for hop in 0..chain.policies.len() {
+                    until = until.min(chain.no_prohibition(hop, agent, mode)?);
+                }
+            }
+        }
+        Ok(until)
+    }
+
+    /// The actor and everybody that the chains name.
+    fn parties(&self) -> BTreeSet<&str> {
+        let hops = self.chain.hops().iter().chain(self.chain.actor_hops());
+        let named = hops.flat_map(|hop| {
+            let credential = &hop.credential;
+            [
+                Some(credential.issuer.as_str()),
+                credential.subject.as_deref(),
+                credential.authorizes.as_deref(),
+                hop.policy.assigner(),
+                hop.policy.assignee(),
+            ]
+        });
+        let own = [Some(self.actor), Some(self.chain.root_principal()), Some(self.chain.leaf_delegate())];
+        named.chain(own).flatten().collect()
+    }
+
+    /// Established attributes come from the server's word and the snapshot, stated ones from the intent. A name that
+    /// both have is nobody's: it has no value.
+    fn odrl_request(&self, agent: &str, action: &ActionUnderTest) -> OdrlRequest {
+        let vouched = &self.request.facts.vouched;
+        let mut attributes: BTreeMap<String, Vec<Term>> = action.stated.clone();
+        for (name, values) in vouched {
+            let values = values.iter().map(|text| {
+                // A value that is no term is kept as one that nothing equals.
+                Term::from_str(text).unwrap_or_else(|_| Term::BlankNode(BlankNode::default()))
+            });
+            let values: Vec<Term> = values.collect();
+            if name == "dateTime" {
+                attributes.entry(name.clone()).or_default().extend(values);
+            } else if attributes.remove(name).is_none() {
+                attributes.insert(name.clone(), values);
+            }
+        }
+        OdrlRequest::new(
+            (agent, &action.action, &action.target),
+            &attributes,
+            self.request.snapshot.instant,
+            self.config.skew,
+            CountSource::Ledger(self.request.snapshot.counts.clone()),
+            Arc::clone(&self.facts),
+        )
+    }
+
+    fn duties_are_done(&self, grant: &PolicyGrant) -> Result<(), Box<Denial>> {
+        if !self.config.require_duties {
+            return Ok(());
+        }
+        let done = |duty: &&Obligation| {
+            !self.request.facts.discharged.contains(&(duty.action.clone(), duty.target.clone()))
+        };
+        match grant.obligations.iter().find(done) {
+            None => Ok(()),
+            Some(duty) => Err(Box::new(Denial {
+                policy: Some(duty.policy.clone()),
+                constraint: Some("duty".into()),
+                expected: Some(match &duty.target {
+                    Some(target) => format!("{} on {target}", duty.action),
+                    None => duty.action.clone(),
+                }),
+                detail: "a duty of the permission is not done".into(),
+                ..Denial::default()
+            })),
+        }
+    }
+
+    fn denied(&self, denial: Denial) -> Refusal {
+        refusal(Reason::PolicyDenied, Phase::D, denial, self.chain.hops())
+    }
+
+    fn uncomposed(&self, denial: Denial) -> Refusal {
+        let hops: Vec<&Hop> = self.chain.hops().iter().chain(self.chain.actor_hops()).collect();
+        let of_policy = |hop: &&&Hop| Some(hop.policy.id()) == denial.policy.as_deref();
+        let credential = hops.iter().find(of_policy).and_then(|hop| hop.credential.id.clone());
+        refusal(Reason::IdentityCompositionFailed, Phase::Composition, denial, &[])
+            .with(|evidence| evidence.credential = credential)
+    }
+}
+
+const MODES: [&str; 4] = [acl::READ, acl::WRITE, acl::APPEND, acl::CONTROL];
+
+const GRANT_NOT_NAMED: &str =
+    "a grant to a party of the chain, or of acl:Control, needs a permission that names it";
+
+fn refusal(reason: Reason, phase: Phase, denial: Denial, hops: &[Hop]) -> Refusal {
+    Refusal::new(Stage::Policy, reason).with(|evidence| {
+        evidence.credential =
+            denial.hop.and_then(|hop| hops.get(hop)).and_then(|hop| hop.credential.id.clone());
+        evidence.hop = denial.hop;
+        evidence.phase = Some(phase);
+        evidence.policy = denial.policy;
+        evidence.constraint = denial.constraint;
+        evidence.seen = denial.seen;
+        evidence.expected = denial.expected;
+        evidence.detail = Some(denial.detail);
+    })
+}
+
+/// Each credential's `svc:action` and `svc:target`, where present, cover the request (`mandate.md` 6).
+fn credentials_cover(hops: &[Hop], action: &ActionUnderTest) -> Result<(), Box<Denial>> {
+    for (hop, at) in hops.iter().enumerate() {
+        let credential = &at.credential;
+        let covered = |name: &String| action::permits(&action::of_name(name), &action.action);
+        let problem = if !credential.actions.is_empty() && !credential.actions.iter().any(covered) {
+            Some(("svc:action", &action.action, credential.actions.join(", ")))
+        } else if !credential.targets.is_empty() && !credential.targets.contains(&action.target) {
+            Some(("svc:target", &action.target, credential.targets.join(", ")))
+        } else {
+            None
+        };
+        if let Some((what, seen, expected)) = problem {
+            return Err(Box::new(Denial {
+                hop: Some(hop),
+                policy: Some(at.policy.id().to_owned()),
+                constraint: Some(what.into()),
+                seen: Some(seen.clone()),
+                expected: Some(expected),
+                detail: "a credential does not cover what is asked".into(),
+            }));
+        }
+    }
+    Ok(())
+}
+
+/// The stated values of a grant's attribute: at least one, and IRIs.
+fn stated_iris(action: &ActionUnderTest, name: &str) -> Result<Vec<String>, Box<Denial>> {
+    let deny = |detail: &str| {
+        Err(Box::new(Denial {
+            constraint: Some(name.to_owned()),
+            detail: detail.to_owned(),
+            ..Denial::default()
+        }))
+    };
+    let values = action.stated.get(name).map(Vec::as_slice).unwrap_or_default();
+    if values.is_empty() {
+        return deny("a grant needs a recipient and at least one mode");
+    }
+    let iris: Option<Vec<String>> = values
+        .iter()
+        .map(|value| match value {
+            Term::NamedNode(iri) => Some(iri.as_str().to_owned()),
+            _ => None,
+        })
+        .collect();
+    match iris {
+        Some(iris) => Ok(iris),
+        None => deny("a recipient or mode of the grant is not an IRI"),
+    }
+}
+
+/// Whether a matched permission has a constraint that names `value` for `operand`, at its top level or in an `and`.
+fn names(rule: &Rule, operand: &str, value: &str) -> bool {
+    let mut open: Vec<&Constraint> = rule.constraints.iter().collect();
+    while let Some(constraint) = open.pop() {
+        match constraint {
+            Constraint::Logical { logic, operands } if logic.is_conjunction() => open.extend(operands),
+            Constraint::Compare { operand: own, operator: Operator::Eq | Operator::IsAnyOf, right }
+                if local_name(own) == Some(operand)
+                    && right.iter().any(|right| matches!(right, Value::Iri(iri) if iri == value)) =>
+            {
+                return true;
+            }
+            _ => {}
+        }
+    }
+    false
 }

@@ -1,1 +1,645 @@
-//! Reading a policy from its graph.
+//! Reading a policy from its graph, strictly: what this reader does not know makes a rule undetermined or the policy
+//! unusable, and nothing is dropped (`mandate.md` 3 and 7).
+//!
+//! Every walk is counted against [`Limits::constraints`] and nested at most [`Limits::constraint_depth`] deep, so
+//! cyclic lists and logical constraints end.
+
+use super::model::{Conflict, Constraint, Duty, Logic, Named, Operator, Policy, Rule};
+use super::value::Value;
+use crate::limits::Limits;
+use crate::vocab::{dcterms, odrl, odrld, rdf, schema};
+use oxrdf::{Graph, NamedNodeRef, NamedOrBlankNodeRef, TermRef};
+use std::collections::{BTreeSet, HashSet};
+
+/// Why a document is no policy of a chain. (One that phase D cannot use is read, and says so itself.)
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PolicyError {
+    /// `CHAIN_MALFORMED`: not exactly one policy node, or its id or one of its single properties is not single.
+    Malformed(&'static str),
+    /// `LIMIT_EXCEEDED`: the limit's name.
+    TooLarge(&'static str),
+}
+
+const CLASSES: [&str; 8] = [
+    odrl::POLICY,
+    odrl::SET,
+    odrl::OFFER,
+    odrl::AGREEMENT,
+    odrl::ASSERTION,
+    odrl::PRIVACY,
+    odrl::REQUEST,
+    odrl::TICKET,
+];
+
+/// Properties that only a policy has. (`odrl:uid` is not one: parties, assets and rules have it too.)
+const MARKS: [&str; 7] = [
+    odrl::PERMISSION,
+    odrl::PROHIBITION,
+    odrl::OBLIGATION,
+    odrl::PROFILE,
+    odrl::CONFLICT,
+    odrl::INHERIT_FROM,
+    odrld::DELEGATED_UNDER,
+];
+
+const POLICY_PROPERTIES: [&str; 11] = [
+    odrl::UID,
+    odrl::PERMISSION,
+    odrl::PROHIBITION,
+    odrl::OBLIGATION,
+    odrl::PROFILE,
+    odrl::CONFLICT,
+    odrl::ASSIGNER,
+    odrl::ASSIGNEE,
+    odrl::TARGET,
+    odrl::ACTION,
+    odrld::DELEGATED_UNDER,
+];
+
+const RULE_PROPERTIES: [&str; 7] =
+    [odrl::UID, odrl::ASSIGNER, odrl::ASSIGNEE, odrl::TARGET, odrl::ACTION, odrl::CONSTRAINT, odrl::DUTY];
+
+const RDF_VALUE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#value";
+const ASSET_COLLECTION: &str = "http://www.w3.org/ns/odrl/2/AssetCollection";
+const PARTY_COLLECTION: &str = "http://www.w3.org/ns/odrl/2/PartyCollection";
+
+impl Policy {
+    /// Reads the one policy of a document (or of the part of a credential's graph that embeds it).
+    ///
+    /// # Errors
+    /// [`PolicyError`]
+    pub(crate) fn read(graph: &Graph, limits: &Limits) -> Result<Self, PolicyError> {
+        let node = policy_node(graph)?;
+        let mut reader = Reader { graph, limits, size: 0, reached: HashSet::from([node]), unusable: None };
+        let policy = reader.policy(node)?;
+        Ok(policy)
+    }
+}
+
+/// The id of a document's one policy, where it has one.
+pub(crate) fn policy_id(graph: &Graph) -> Option<String> {
+    let limits = Limits::default();
+    let node = policy_node(graph).ok()?;
+    let reader = Reader { graph, limits: &limits, size: 0, reached: HashSet::new(), unusable: None };
+    reader.identity(node).ok()
+}
+
+/// The document's only policy node.
+fn policy_node(graph: &Graph) -> Result<NamedOrBlankNodeRef<'_>, PolicyError> {
+    let mut found = HashSet::new();
+    for triple in graph {
+        let class = triple.predicate.as_str() == rdf::TYPE
+            && matches!(triple.object, TermRef::NamedNode(class) if CLASSES.contains(&class.as_str()));
+        if class || MARKS.contains(&triple.predicate.as_str()) {
+            found.insert(triple.subject);
+        }
+    }
+    let mut found = found.into_iter();
+    match (found.next(), found.next()) {
+        (Some(node), None) => Ok(node),
+        (None, _) => Err(PolicyError::Malformed("the document holds no policy")),
+        (Some(_), Some(_)) => Err(PolicyError::Malformed("the document holds more than one policy")),
+    }
+}
+
+/// What rules inherit from their policy.
+struct Defaults {
+    assigner: Option<String>,
+    actions: Vec<Named>,
+    targets: Vec<Named>,
+    assignees: Vec<Named>,
+}
+
+struct Reader<'g> {
+    graph: &'g Graph,
+    limits: &'g Limits,
+    size: usize,
+    /// Subjects whose statements were read.
+    reached: HashSet<NamedOrBlankNodeRef<'g>>,
+    unusable: Option<String>,
+}
+
+impl<'g> Reader<'g> {
+    fn policy(&mut self, node: NamedOrBlankNodeRef<'g>) -> Result<Policy, PolicyError> {
+        let id = self.identity(node)?;
+        let delegated_under =
+            self.single_iri(node, odrld::DELEGATED_UNDER, "odrld:delegatedUnder is not one IRI")?;
+        let conflict = self.conflict(node)?;
+        let assigner = self.single_party(node, odrl::ASSIGNER, "more than one policy-level assigner")?;
+        let assignee = self.single_party(node, odrl::ASSIGNEE, "more than one policy-level assignee")?;
+        let agreement = self.class(node);
+        self.profiles(node);
+        self.policy_properties(node);
+        let defaults = Defaults {
+            assigner: assigner.clone(),
+            actions: self.names(node, odrl::ACTION)?,
+            targets: self.names(node, odrl::TARGET)?,
+            assignees: self.names(node, odrl::ASSIGNEE)?,
+        };
+        let permissions = self.rules(node, odrl::PERMISSION, &defaults)?;
+        let prohibitions = self.rules(node, odrl::PROHIBITION, &defaults)?;
+        let obligations = self.obligations(node, &defaults)?;
+        let part_of = self.facts();
+        self.unread();
+        let (unusable, size) = (self.unusable.take(), self.size);
+        Ok(Policy {
+            id,
+            node: node.into_owned(),
+            agreement,
+            assigner,
+            assignee,
+            delegated_under,
+            conflict,
+            unusable,
+            permissions,
+            prohibitions,
+            obligations,
+            part_of,
+            size,
+        })
+    }
+
+    /// `odrl:uid`, else the node's IRI; both must agree.
+    fn identity(&self, node: NamedOrBlankNodeRef<'g>) -> Result<String, PolicyError> {
+        let uid = self.single_iri(node, odrl::UID, "odrl:uid is not one IRI")?;
+        match (uid, node) {
+            (Some(uid), NamedOrBlankNodeRef::NamedNode(own)) if uid != own.as_str() => {
+                Err(PolicyError::Malformed("odrl:uid is not the policy node's IRI"))
+            }
+            (Some(uid), _) => Ok(uid),
+            (None, NamedOrBlankNodeRef::NamedNode(own)) => Ok(own.as_str().to_owned()),
+            (None, NamedOrBlankNodeRef::BlankNode(_)) => Err(PolicyError::Malformed("the policy has no id")),
+        }
+    }
+
+    fn conflict(&mut self, node: NamedOrBlankNodeRef<'g>) -> Result<Conflict, PolicyError> {
+        let strategy = self.single_iri(node, odrl::CONFLICT, "odrl:conflict is not one IRI")?;
+        Ok(match strategy.as_deref() {
+            Some(odrl::PERM) => Conflict::Perm,
+            None | Some(odrl::PROHIBIT) => Conflict::Prohibit,
+            Some(odrl::INVALID) => Conflict::Invalid,
+            Some(_) => {
+                self.refuse("its odrl:conflict strategy is unknown");
+                Conflict::Invalid
+            }
+        })
+    }
+
+    /// Whether the policy is an agreement; a request, a ticket, or something that is no policy class is unusable.
+    fn class(&mut self, node: NamedOrBlankNodeRef<'g>) -> bool {
+        let classes: Vec<&str> = self
+            .objects(node, rdf::TYPE)
+            .into_iter()
+            .filter_map(|class| match class {
+                TermRef::NamedNode(class) => Some(class.as_str()),
+                _ => None,
+            })
+            .collect();
+        if classes.contains(&odrl::REQUEST) || classes.contains(&odrl::TICKET) {
+            self.refuse("it is an odrl:Request or odrl:Ticket, which grants nothing");
+        }
+        if !classes.iter().any(|class| CLASSES.contains(class)) {
+            self.refuse("it is of no ODRL policy class");
+        }
+        classes.contains(&odrl::AGREEMENT)
+    }
+
+    fn profiles(&mut self, node: NamedOrBlankNodeRef<'g>) {
+        let known = |profile: &TermRef<'_>| matches!(profile, TermRef::NamedNode(profile) if profile.as_str() == odrld::PROFILE);
+        if !self.objects(node, odrl::PROFILE).iter().all(known) {
+            self.refuse("it follows an odrl:profile that is not known here");
+        }
+    }
+
+    fn policy_properties(&mut self, node: NamedOrBlankNodeRef<'g>) {
+        if self.has_unknown(node, &POLICY_PROPERTIES) {
+            self.refuse("it has a policy-level property that is not known here");
+        }
+        if !self.objects(node, odrl::INHERIT_FROM).is_empty() {
+            self.refuse("it inherits from another policy (odrl:inheritFrom)");
+        }
+    }
+
+    /// `odrl:partOf` facts of the document.
+    fn facts(&self) -> BTreeSet<(String, String)> {
+        self.graph
+            .triples_for_predicate(NamedNodeRef::new_unchecked(odrl::PART_OF))
+            .filter_map(|triple| match (triple.subject, triple.object) {
+                (NamedOrBlankNodeRef::NamedNode(part), TermRef::NamedNode(whole)) => {
+                    Some((part.as_str().to_owned(), whole.as_str().to_owned()))
+                }
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// An ODRL statement that nothing reads could be meant to narrow what we read: the policy is unusable.
+    fn unread(&mut self) {
+        self.reach_blank_nodes();
+        let stray = self.graph.iter().any(|triple| {
+            let predicate = triple.predicate.as_str();
+            let ours = predicate.starts_with(odrl::NS) || predicate.starts_with(odrld::NS);
+            ours && predicate != odrl::PART_OF
+                && predicate != odrl::UID
+                && !self.reached.contains(&triple.subject)
+        });
+        if stray {
+            self.refuse("its document holds ODRL statements that belong to no rule of it");
+        }
+    }
+
+    /// What hangs below a node that was read belongs to it, also where the reader stopped and marked it undetermined.
+    fn reach_blank_nodes(&mut self) {
+        let mut open: Vec<_> = self.reached.iter().copied().collect();
+        while let Some(node) = open.pop() {
+            for triple in self.graph.triples_for_subject(node) {
+                if let TermRef::BlankNode(below) = triple.object
+                    && self.reached.insert(below.into())
+                {
+                    open.push(below.into());
+                }
+            }
+        }
+    }
+
+    /// Keeps the first reason: readers are called in a fixed order, whatever the order of triples.
+    fn refuse(&mut self, why: &str) {
+        self.unusable.get_or_insert_with(|| why.to_owned());
+    }
+
+    fn rules(
+        &mut self,
+        node: NamedOrBlankNodeRef<'g>,
+        property: &'static str,
+        defaults: &Defaults,
+    ) -> Result<Vec<Rule>, PolicyError> {
+        let mut rules = Vec::new();
+        for term in self.objects(node, property) {
+            self.step()?;
+            rules.push(match subject(term) {
+                Some(rule) => self.rule(rule, property == odrl::PERMISSION, defaults)?,
+                None => Rule {
+                    actions: Vec::new(),
+                    targets: Vec::new(),
+                    assignees: Vec::new(),
+                    constraints: Vec::new(),
+                    duties: Vec::new(),
+                    undetermined: Some("the rule is a literal".to_owned()),
+                },
+            });
+        }
+        rules.sort();
+        Ok(rules)
+    }
+
+    fn rule(
+        &mut self,
+        node: NamedOrBlankNodeRef<'g>,
+        permission: bool,
+        defaults: &Defaults,
+    ) -> Result<Rule, PolicyError> {
+        self.reached.insert(node);
+        let mut undetermined = None;
+        let mut doubt = |why: &str| {
+            undetermined.get_or_insert_with(|| why.to_owned());
+        };
+        if self.has_unknown(node, &RULE_PROPERTIES) {
+            doubt("the rule has a property that is not known here");
+        }
+        if self.has_remedy(node) {
+            self.refuse("a rule has a remedy or consequence");
+        }
+        self.same_assigner(node, defaults);
+        let actions = self.inherited(node, odrl::ACTION, &defaults.actions)?;
+        if actions.is_empty() {
+            doubt("the rule has no action");
+        }
+        let targets = self.inherited(node, odrl::TARGET, &defaults.targets)?;
+        let assignees = self.inherited(node, odrl::ASSIGNEE, &defaults.assignees)?;
+        let constraints = self.constraints(node, odrl::CONSTRAINT, 0)?;
+        let mut duties = Vec::new();
+        for term in self.objects(node, odrl::DUTY) {
+            match self.duty(term, defaults, &[])? {
+                Some(mut more) if permission => duties.append(&mut more),
+                Some(_) => doubt("a prohibition has a duty"),
+                None => doubt("a duty of the rule says more than can be passed on"),
+            }
+        }
+        duties.sort();
+        Ok(Rule { actions, targets, assignees, constraints, duties, undetermined })
+    }
+
+    fn obligations(
+        &mut self,
+        node: NamedOrBlankNodeRef<'g>,
+        defaults: &Defaults,
+    ) -> Result<Vec<Duty>, PolicyError> {
+        let mut duties = Vec::new();
+        for term in self.objects(node, odrl::OBLIGATION) {
+            match self.duty(term, defaults, &defaults.targets)? {
+                Some(mut more) => duties.append(&mut more),
+                None => self.refuse("an odrl:obligation says more than can be passed on"),
+            }
+        }
+        duties.sort();
+        Ok(duties)
+    }
+
+    /// A duty as one or more (action, target); `None` where it says anything that such a pair would lose.
+    fn duty(
+        &mut self,
+        term: TermRef<'g>,
+        defaults: &Defaults,
+        inherited_targets: &[Named],
+    ) -> Result<Option<Vec<Duty>>, PolicyError> {
+        self.step()?;
+        let Some(node) = subject(term) else { return Ok(None) };
+        self.reached.insert(node);
+        if self.has_remedy(node) {
+            self.refuse("a duty has a remedy or consequence");
+        }
+        self.same_assigner(node, defaults);
+        let known = [odrl::UID, odrl::ASSIGNER, odrl::ASSIGNEE, odrl::TARGET, odrl::ACTION];
+        let actions = self.names(node, odrl::ACTION)?;
+        let targets = self.inherited(node, odrl::TARGET, inherited_targets)?;
+        let (Some(actions), Some(targets)) = (plain(&actions), plain(&targets)) else { return Ok(None) };
+        if actions.is_empty() || self.has_unknown(node, &known) {
+            return Ok(None);
+        }
+        let targets: Vec<Option<String>> =
+            if targets.is_empty() { vec![None] } else { targets.into_iter().map(Some).collect() };
+        let duties = actions.iter().flat_map(|action| {
+            targets.iter().map(|target| Duty { action: action.clone(), target: target.clone() })
+        });
+        Ok(Some(duties.collect()))
+    }
+
+    fn has_remedy(&self, node: NamedOrBlankNodeRef<'g>) -> bool {
+        [odrl::REMEDY, odrl::CONSEQUENCE].iter().any(|property| !self.objects(node, property).is_empty())
+    }
+
+    /// A rule's assigner equals the policy's, or the policy is unusable.
+    fn same_assigner(&mut self, node: NamedOrBlankNodeRef<'g>, defaults: &Defaults) {
+        let same = |assigner: &TermRef<'_>| matches!(assigner, TermRef::NamedNode(own) if Some(own.as_str()) == defaults.assigner.as_deref());
+        if !self.objects(node, odrl::ASSIGNER).iter().all(same) {
+            self.refuse("a rule's assigner is not the policy's");
+        }
+    }
+
+    fn inherited(
+        &mut self,
+        node: NamedOrBlankNodeRef<'g>,
+        property: &'static str,
+        inherited: &[Named],
+    ) -> Result<Vec<Named>, PolicyError> {
+        let own = self.names(node, property)?;
+        Ok(if own.is_empty() { inherited.to_vec() } else { own })
+    }
+
+    /// The actions, assets or parties that a property names.
+    fn names(
+        &mut self,
+        node: NamedOrBlankNodeRef<'g>,
+        property: &'static str,
+    ) -> Result<Vec<Named>, PolicyError> {
+        let mut names = Vec::new();
+        for term in self.objects(node, property) {
+            self.step()?;
+            names.push(match subject(term) {
+                Some(named) => self.name(named, property == odrl::ACTION)?,
+                None => Named::Unreadable,
+            });
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn name(&mut self, node: NamedOrBlankNodeRef<'g>, action: bool) -> Result<Named, PolicyError> {
+        self.reached.insert(node);
+        let (pointer, known): (_, &[&str]) = if action {
+            (RDF_VALUE, &[RDF_VALUE, odrl::REFINEMENT])
+        } else {
+            (odrl::SOURCE, &[odrl::SOURCE, odrl::REFINEMENT, odrl::PART_OF])
+        };
+        let pointed = self.objects(node, pointer);
+        let iri = match (node, pointed.as_slice()) {
+            (NamedOrBlankNodeRef::NamedNode(node), []) => node.as_str(),
+            (NamedOrBlankNodeRef::BlankNode(_), [TermRef::NamedNode(node)]) => node.as_str(),
+            _ => return Ok(Named::Unreadable),
+        };
+        let blank = matches!(node, NamedOrBlankNodeRef::BlankNode(_));
+        // An IRI may be described in other vocabularies without harm; a blank node is nothing but its description.
+        let unknown = self.unknown_properties(node, known).into_iter();
+        if unknown.into_iter().any(|property| blank || action || property.starts_with(odrl::NS)) {
+            return Ok(Named::Unreadable);
+        }
+        let refinements = self.constraints(node, odrl::REFINEMENT, 0)?;
+        let typed = self.objects(node, rdf::TYPE).into_iter().any(|class| {
+            matches!(class, TermRef::NamedNode(class) if [ASSET_COLLECTION, PARTY_COLLECTION].contains(&class.as_str()))
+        });
+        Ok(Named::Iri { iri: iri.to_owned(), collection: !action && (typed || blank), refinements })
+    }
+
+    fn constraints(
+        &mut self,
+        node: NamedOrBlankNodeRef<'g>,
+        property: &'static str,
+        depth: usize,
+    ) -> Result<Vec<Constraint>, PolicyError> {
+        let mut constraints = Vec::new();
+        for term in self.objects(node, property) {
+            constraints.push(self.constraint(term, depth)?);
+        }
+        constraints.sort();
+        Ok(constraints)
+    }
+
+    fn constraint(&mut self, term: TermRef<'g>, depth: usize) -> Result<Constraint, PolicyError> {
+        self.step()?;
+        if depth >= self.limits.constraint_depth {
+            return Err(PolicyError::TooLarge("constraint_depth"));
+        }
+        let Some(node) = subject(term) else { return Ok(Constraint::Unreadable("it is a literal")) };
+        self.reached.insert(node);
+        let logical: Vec<_> =
+            Logic::ALL.into_iter().filter(|(_, iri)| !self.objects(node, iri).is_empty()).collect();
+        match logical.as_slice() {
+            [] => self.comparison(node),
+            [(logic, iri)] => self.logical(node, *logic, iri, depth),
+            _ => Ok(Constraint::Unreadable("it has two logical operators")),
+        }
+    }
+
+    fn comparison(&mut self, node: NamedOrBlankNodeRef<'g>) -> Result<Constraint, PolicyError> {
+        if self.has_unknown(node, &[odrl::LEFT_OPERAND, odrl::OPERATOR, odrl::RIGHT_OPERAND]) {
+            return Ok(Constraint::Unreadable("it has a property that is not known here"));
+        }
+        let left = self.objects(node, odrl::LEFT_OPERAND);
+        let [TermRef::NamedNode(operand)] = left.as_slice() else {
+            return Ok(Constraint::Unreadable("its left operand is not one IRI"));
+        };
+        let operators = self.objects(node, odrl::OPERATOR);
+        let operator = match operators.as_slice() {
+            [TermRef::NamedNode(operator)] => Operator::of_iri(operator.as_str()),
+            _ => None,
+        };
+        let Some(operator) = operator else {
+            return Ok(Constraint::Unreadable("its operator is not one that is known here"));
+        };
+        let Some(right) = self.right_operands(node)? else {
+            return Ok(Constraint::Unreadable("its right operand is a list that cannot be read"));
+        };
+        Ok(Constraint::Compare { operand: operand.as_str().to_owned(), operator, right })
+    }
+
+    /// The right operands as a set; an RDF list among them stands for its items.
+    fn right_operands(&mut self, node: NamedOrBlankNodeRef<'g>) -> Result<Option<Vec<Value>>, PolicyError> {
+        let mut right = BTreeSet::new();
+        for term in self.objects(node, odrl::RIGHT_OPERAND) {
+            self.step()?;
+            if !self.is_list(term) {
+                right.insert(Value::of(term));
+                continue;
+            }
+            let Some(items) = self.list(term)? else { return Ok(None) };
+            right.extend(items.into_iter().map(Value::of));
+        }
+        Ok(Some(right.into_iter().collect()))
+    }
+
+    fn logical(
+        &mut self,
+        node: NamedOrBlankNodeRef<'g>,
+        logic: Logic,
+        iri: &'static str,
+        depth: usize,
+    ) -> Result<Constraint, PolicyError> {
+        if self.has_unknown(node, &[iri]) {
+            return Ok(Constraint::Unreadable("it has a property beside its logical operator"));
+        }
+        let objects = self.objects(node, iri);
+        // One list, or the operands themselves; a mixture has no reading.
+        let terms = match objects.as_slice() {
+            [list] if self.is_list(*list) => self.list(*list)?,
+            plain if !plain.iter().any(|term| self.is_list(*term)) => Some(objects),
+            _ => None,
+        };
+        let Some(terms) = terms else { return Ok(Constraint::Unreadable("its operands are not one list")) };
+        let mut operands = Vec::new();
+        for term in terms {
+            operands.push(self.constraint(term, depth + 1)?);
+        }
+        operands.sort();
+        Ok(Constraint::Logical { logic, operands })
+    }
+
+    fn is_list(&self, term: TermRef<'g>) -> bool {
+        match term {
+            TermRef::NamedNode(node) if node.as_str() == rdf::NIL => true,
+            term => subject(term).is_some_and(|node| {
+                [rdf::FIRST, rdf::REST].iter().any(|property| !self.objects(node, property).is_empty())
+            }),
+        }
+    }
+
+    /// The items of a well-formed list; `None` for one that is cyclic, forked or cut off.
+    fn list(&mut self, head: TermRef<'g>) -> Result<Option<Vec<TermRef<'g>>>, PolicyError> {
+        let mut items = Vec::new();
+        let mut seen = HashSet::new();
+        let mut at = head;
+        loop {
+            self.step()?;
+            if matches!(at, TermRef::NamedNode(node) if node.as_str() == rdf::NIL) {
+                return Ok(Some(items));
+            }
+            let Some(cell) = subject(at) else { return Ok(None) };
+            self.reached.insert(cell);
+            let (first, rest) = (self.objects(cell, rdf::FIRST), self.objects(cell, rdf::REST));
+            let ([item], [next]) = (first.as_slice(), rest.as_slice()) else { return Ok(None) };
+            if !seen.insert(cell) || self.has_unknown(cell, &[rdf::FIRST, rdf::REST]) {
+                return Ok(None);
+            }
+            items.push(*item);
+            at = *next;
+        }
+    }
+
+    /// Counts one step of work.
+    fn step(&mut self) -> Result<(), PolicyError> {
+        self.size += 1;
+        if self.size > self.limits.constraints { Err(PolicyError::TooLarge("constraints")) } else { Ok(()) }
+    }
+
+    fn objects(&self, node: NamedOrBlankNodeRef<'g>, property: &str) -> Vec<TermRef<'g>> {
+        self.graph.objects_for_subject_predicate(node, NamedNodeRef::new_unchecked(property)).collect()
+    }
+
+    /// At most one IRI.
+    fn single_iri(
+        &self,
+        node: NamedOrBlankNodeRef<'g>,
+        property: &'static str,
+        problem: &'static str,
+    ) -> Result<Option<String>, PolicyError> {
+        match self.objects(node, property).as_slice() {
+            [] => Ok(None),
+            [TermRef::NamedNode(iri)] => Ok(Some(iri.as_str().to_owned())),
+            _ => Err(PolicyError::Malformed(problem)),
+        }
+    }
+
+    /// At most one party, which must be an IRI for the policy to be usable.
+    fn single_party(
+        &mut self,
+        node: NamedOrBlankNodeRef<'g>,
+        property: &'static str,
+        problem: &'static str,
+    ) -> Result<Option<String>, PolicyError> {
+        match self.objects(node, property).as_slice() {
+            [] => Ok(None),
+            [TermRef::NamedNode(iri)] => Ok(Some(iri.as_str().to_owned())),
+            [_] => {
+                self.refuse("a policy-level party is not an IRI");
+                Ok(None)
+            }
+            _ => Err(PolicyError::Malformed(problem)),
+        }
+    }
+
+    fn has_unknown(&self, node: NamedOrBlankNodeRef<'g>, known: &[&str]) -> bool {
+        !self.unknown_properties(node, known).is_empty()
+    }
+
+    /// Properties of a node beyond `known`, `rdf:type` and annotations.
+    fn unknown_properties(&self, node: NamedOrBlankNodeRef<'g>, known: &[&str]) -> Vec<&'g str> {
+        let annotations = [rdf::RDFS_NS, dcterms::NS, rdf::SKOS_NS, schema::NS];
+        self.graph
+            .triples_for_subject(node)
+            .map(|triple| triple.predicate.as_str())
+            .filter(|property| {
+                *property != rdf::TYPE
+                    && !known.contains(property)
+                    && !annotations.iter().any(|namespace| property.starts_with(namespace))
+            })
+            .collect()
+    }
+}
+
+/// The IRIs of names that are nothing but IRIs.
+fn plain(names: &[Named]) -> Option<Vec<String>> {
+    names
+        .iter()
+        .map(|name| match name {
+            Named::Iri { iri, refinements, .. } if refinements.is_empty() => Some(iri.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+fn subject(term: TermRef<'_>) -> Option<NamedOrBlankNodeRef<'_>> {
+    match term {
+        TermRef::NamedNode(node) => Some(node.into()),
+        TermRef::BlankNode(node) => Some(node.into()),
+        _ => None,
+    }
+}

@@ -1,0 +1,118 @@
+//! What the operator's policy store states as facts: which things are parts and instances of which.
+
+use crate::config::PolicyStore;
+use crate::vocab::{odrl, rdf};
+use oxrdf::{NamedOrBlankNodeRef, TermRef};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::evaluate::Truth;
+
+/// Facts about IRIs. Those of the operator's store hold for every policy; those of a policy document for that policy
+/// alone, and never to its issuer's gain unless its issuer is the root principal.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Facts {
+    part_of: BTreeMap<String, BTreeSet<String>>,
+    types: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Facts {
+    /// The facts of the operator's store.
+    pub(crate) fn of_store(store: &PolicyStore) -> Self {
+        let mut facts = Self::default();
+        for triple in store.documents.values().flat_map(|document| &document.graph) {
+            let (NamedOrBlankNodeRef::NamedNode(subject), TermRef::NamedNode(object)) =
+                (triple.subject, triple.object)
+            else {
+                continue;
+            };
+            match triple.predicate.as_str() {
+                odrl::PART_OF => facts.add_part(subject.as_str(), object.as_str()),
+                rdf::TYPE => {
+                    facts
+                        .types
+                        .entry(subject.as_str().to_owned())
+                        .or_default()
+                        .insert(object.as_str().to_owned());
+                }
+                _ => {}
+            }
+        }
+        facts
+    }
+
+    pub(super) fn of_parts(parts: &BTreeSet<(String, String)>) -> Self {
+        let mut facts = Self::default();
+        parts.iter().for_each(|(part, whole)| facts.add_part(part, whole));
+        facts
+    }
+
+    fn add_part(&mut self, part: &str, whole: &str) {
+        self.part_of.entry(part.to_owned()).or_default().insert(whole.to_owned());
+    }
+
+    /// Whether `part` is part of `whole`, by all of `sources`: stated, or undetermined where it only follows over other
+    /// wholes or where nothing is known of `part`.
+    pub(super) fn is_part(sources: &[&Self], part: &str, whole: &str) -> Truth {
+        let wholes = |part: &str| {
+            sources.iter().filter_map(|facts| facts.part_of.get(part)).flatten().collect::<Vec<_>>()
+        };
+        let mut open = wholes(part);
+        if open.is_empty() {
+            return Truth::Undetermined;
+        }
+        if open.iter().any(|direct| *direct == whole) {
+            return Truth::True;
+        }
+        let mut seen = BTreeSet::new();
+        while let Some(at) = open.pop() {
+            if at == whole {
+                return Truth::Undetermined;
+            }
+            if seen.insert(at) {
+                open.extend(wholes(at));
+            }
+        }
+        Truth::False
+    }
+
+    /// Whether anything is stated of what `part` is part of.
+    pub(super) fn knows(&self, part: &str) -> bool {
+        self.part_of.contains_key(part)
+    }
+
+    /// Whether anything is known to be part of `whole`.
+    pub(super) fn has_members(&self, whole: &str) -> bool {
+        self.part_of.values().any(|wholes| wholes.contains(whole))
+    }
+
+    /// Whether `thing` is an instance of `class`; undetermined where nothing is known of `thing`.
+    pub(super) fn is_a(&self, thing: &str, class: &str) -> Truth {
+        match self.types.get(thing) {
+            None => Truth::Undetermined,
+            Some(classes) => Truth::of(classes.contains(class)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts() -> Facts {
+        let pairs = [("a", "b"), ("b", "c"), ("c", "a"), ("d", "e")];
+        Facts::of_parts(&pairs.into_iter().map(|(part, whole)| (part.to_owned(), whole.to_owned())).collect())
+    }
+
+    #[test]
+    fn a_part_is_stated_or_followed_or_unknown_and_cycles_end() {
+        assert_eq!(Facts::is_part(&[&facts()], "a", "b"), Truth::True);
+        assert_eq!(Facts::is_part(&[&facts()], "a", "c"), Truth::Undetermined);
+        assert_eq!(Facts::is_part(&[&facts()], "a", "e"), Truth::False);
+        assert_eq!(Facts::is_part(&[&facts()], "stranger", "e"), Truth::Undetermined);
+    }
+
+    #[test]
+    fn a_class_is_unknown_for_a_thing_without_facts() {
+        assert_eq!(facts().is_a("a", "b"), Truth::Undetermined);
+    }
+}
