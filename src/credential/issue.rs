@@ -5,7 +5,7 @@
 use super::content_digest;
 use super::controller::{KeySource, Relationship, VerificationMethod};
 use super::data_integrity::{self, only_statement, statements};
-use super::key;
+use super::key::{self, PublicKey};
 use super::node_object::{self, PolicySource};
 use super::presentation_graph::Presentation;
 use super::{ControllerDocuments, Credential, PaperError, date_time};
