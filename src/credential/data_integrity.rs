@@ -149,14 +149,8 @@ impl Statement {
         signed: Vec<u8>,
         value: Option<&str>,
     ) -> Result<Self, PaperError> {
-        let of_presentation = proof_of == ProofOf::Presentation;
-        let (challenge, domain) = if of_presentation {
-            (node.optional_text(sec::CHALLENGE)?, node.optional_text(sec::DOMAIN)?)
-        } else {
-            (None, None)
-        };
         node.optional_text(sec::NONCE)?;
-        let signature = if says_more(node, of_presentation) {
+        let signature = if says_more(node, proof_of) {
             Err("the proof says more than this profile signs")
         } else {
             signature(value)
@@ -167,8 +161,8 @@ impl Statement {
             purpose: node.one_iri(sec::PROOF_PURPOSE)?,
             created: node.optional_instant(dcterms::CREATED)?,
             expires: node.optional_instant(sec::EXPIRATION)?,
-            challenge,
-            domain,
+            challenge: node.optional_text(sec::CHALLENGE)?,
+            domain: node.optional_text(sec::DOMAIN)?,
             signed,
             signature,
         })
@@ -269,7 +263,7 @@ fn suite(node: &NodeView<'_>) -> Result<Option<Suite>, PaperError> {
 }
 
 /// Whether the proof has a property beside those of the profile; `previousProof` is one.
-fn says_more(node: &NodeView<'_>, of_presentation: bool) -> bool {
+fn says_more(node: &NodeView<'_>, proof_of: ProofOf) -> bool {
     const ALWAYS: [&str; 7] = [
         rdf::TYPE,
         sec::CRYPTOSUITE,
@@ -281,7 +275,7 @@ fn says_more(node: &NodeView<'_>, of_presentation: bool) -> bool {
     ];
     node.predicates().any(|predicate| {
         let answers = [sec::CHALLENGE, sec::DOMAIN].contains(&predicate);
-        !ALWAYS.contains(&predicate) && !(of_presentation && answers)
+        !ALWAYS.contains(&predicate) && !(answers && proof_of == ProofOf::Presentation)
     })
 }
 

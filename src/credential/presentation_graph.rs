@@ -72,7 +72,7 @@ impl Presentation {
     }
 }
 
-/// The embedded credentials: objects, at least one.
+/// The embedded credentials, at least one. That each is an object is for its own reading.
 fn embedded(unsecured: &Value) -> Result<Vec<&Value>, PaperError> {
     let papers: Vec<&Value> = match unsecured.get("verifiableCredential") {
         Some(Value::Array(papers)) => papers.iter().collect(),
@@ -81,9 +81,6 @@ fn embedded(unsecured: &Value) -> Result<Vec<&Value>, PaperError> {
     };
     if papers.is_empty() {
         return Err(PaperError::malformed("a presentation has at least one credential"));
-    }
-    if papers.iter().any(|paper| !paper.is_object()) {
-        return Err(PaperError::malformed("a credential in a presentation is an object"));
     }
     Ok(papers)
 }
