@@ -123,12 +123,15 @@ impl Proof {
             Err(error) => return Err(error.into()),
         };
         let options = default_graph(&dataset)?;
-        let Some(suite) = suite(&options)? else {
-            return Ok(Self { options, value, statement: None });
+        let node = only_subject(&options)?;
+        let statement = match suite(&node)? {
+            None => None,
+            Some(suite) => {
+                let signed = signed_octets(&dataset, document, budget)?;
+                Some(Statement::read(&node, suite, proof_of, signed, value.as_deref())?)
+            }
         };
-        let signed = signed_octets(&dataset, document, budget)?;
-        let statement = Statement::read(&options, suite, proof_of, signed, value.as_deref())?;
-        Ok(Self { options, value, statement: Some(statement) })
+        Ok(Self { options, value, statement })
     }
 
     fn accepted(&self) -> Result<&Statement, PaperError> {
@@ -140,23 +143,17 @@ impl Proof {
 
 impl Statement {
     fn read(
-        options: &Graph,
+        node: &NodeView<'_>,
         suite: Suite,
         proof_of: ProofOf,
         signed: Vec<u8>,
         value: Option<&str>,
     ) -> Result<Self, PaperError> {
-        let node = NodeView::only_instance(options, sec::DATA_INTEGRITY_PROOF)?;
-        let of_presentation = proof_of == ProofOf::Presentation;
-        let (challenge, domain) = if of_presentation {
-            (node.optional_text(sec::CHALLENGE)?, node.optional_text(sec::DOMAIN)?)
-        } else {
-            (None, None)
-        };
         node.optional_text(sec::NONCE)?;
-        let signature = match unexpected(options, &node, of_presentation) {
-            true => Err("the proof says more than this profile signs"),
-            false => signature(value),
+        let signature = if says_more(node, proof_of) {
+            Err("the proof says more than this profile signs")
+        } else {
+            signature(value)
         };
         Ok(Self {
             suite,
@@ -164,8 +161,8 @@ impl Statement {
             purpose: node.one_iri(sec::PROOF_PURPOSE)?,
             created: node.optional_instant(dcterms::CREATED)?,
             expires: node.optional_instant(sec::EXPIRATION)?,
-            challenge,
-            domain,
+            challenge: node.optional_text(sec::CHALLENGE)?,
+            domain: node.optional_text(sec::DOMAIN)?,
             signed,
             signature,
         })
@@ -245,16 +242,17 @@ pub(crate) fn default_graph(dataset: &Dataset) -> Result<Graph, PaperError> {
     Ok(dataset.iter().map(|quad| oxrdf::TripleRef::from(quad)).collect())
 }
 
-/// The suite that the options name, if they are those of a Data Integrity proof of an accepted suite.
-fn suite(options: &Graph) -> Result<Option<Suite>, PaperError> {
-    let subject = options.iter().next().map(|triple| triple.subject);
-    let Some(subject) = subject else {
-        return Err(PaperError::malformed("the proof says nothing"));
-    };
-    if options.iter().any(|triple| triple.subject != subject) {
-        return Err(PaperError::malformed("the proof options speak of another node"));
+/// The one node that the options speak of.
+fn only_subject(options: &Graph) -> Result<NodeView<'_>, PaperError> {
+    let mut subjects = options.iter().map(|triple| triple.subject);
+    match subjects.next() {
+        Some(first) if subjects.all(|subject| subject == first) => Ok(NodeView::new(options, first)),
+        _ => Err(PaperError::malformed("the options of a proof speak of one node")),
     }
-    let node = NodeView::new(options, subject);
+}
+
+/// The suite that the options name, if they are those of a Data Integrity proof of an accepted suite.
+fn suite(node: &NodeView<'_>) -> Result<Option<Suite>, PaperError> {
     if as_iri(node.one(rdf::TYPE)?).as_deref() != Some(sec::DATA_INTEGRITY_PROOF) {
         return Ok(None);
     }
@@ -264,8 +262,8 @@ fn suite(options: &Graph) -> Result<Option<Suite>, PaperError> {
     Ok((name.as_deref() == Some("eddsa-rdfc-2022")).then_some(Suite::EddsaRdfc2022))
 }
 
-/// Whether there is a triple beside those of the profile, `previousProof` among them.
-fn unexpected(options: &Graph, proof: &NodeView<'_>, of_presentation: bool) -> bool {
+/// Whether the proof has a property beside those of the profile; `previousProof` is one.
+fn says_more(node: &NodeView<'_>, proof_of: ProofOf) -> bool {
     const ALWAYS: [&str; 7] = [
         rdf::TYPE,
         sec::CRYPTOSUITE,
@@ -275,11 +273,9 @@ fn unexpected(options: &Graph, proof: &NodeView<'_>, of_presentation: bool) -> b
         sec::EXPIRATION,
         sec::NONCE,
     ];
-    options.iter().any(|triple| {
-        let predicate = triple.predicate.as_str();
-        let known = ALWAYS.contains(&predicate)
-            || (of_presentation && [sec::CHALLENGE, sec::DOMAIN].contains(&predicate));
-        triple.subject != proof.node() || !known
+    node.predicates().any(|predicate| {
+        let answers = [sec::CHALLENGE, sec::DOMAIN].contains(&predicate);
+        !ALWAYS.contains(&predicate) && !(answers && proof_of == ProofOf::Presentation)
     })
 }
 

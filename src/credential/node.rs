@@ -45,6 +45,10 @@ impl<'g> NodeView<'g> {
         self.objects(rdf::TYPE).any(|object| object == TermRef::from(iri(class)))
     }
 
+    pub(super) fn predicates(&self) -> impl Iterator<Item = &'g str> + 'g {
+        self.graph.triples_for_subject(self.node).map(|triple| triple.predicate.as_str())
+    }
+
     pub(super) fn objects(&self, predicate: &'g str) -> impl Iterator<Item = TermRef<'g>> + 'g {
         self.graph.objects_for_subject_predicate(self.node, iri(predicate))
     }

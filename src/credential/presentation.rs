@@ -49,12 +49,12 @@ pub(crate) struct Expected<'a> {
 
 /// What the configuration says about presentations.
 #[derive(Debug, Clone, Copy)]
-struct Bounds<'a> {
-    domains: &'a [String],
-    limits: &'a Limits,
-    max_age: TimeDelta,
-    skew: TimeDelta,
-    max_controller_age: TimeDelta,
+pub(super) struct Bounds<'a> {
+    pub(super) domains: &'a [String],
+    pub(super) limits: &'a Limits,
+    pub(super) max_age: TimeDelta,
+    pub(super) skew: TimeDelta,
+    pub(super) max_controller_age: TimeDelta,
 }
 
 impl VerifiedPresentation {
@@ -84,7 +84,7 @@ impl VerifiedPresentation {
             .map_err(|error| error.at(Stage::Presentation))
     }
 
-    fn verify_within(
+    pub(super) fn verify_within(
         envelope: &Envelope,
         intent_hash: &str,
         protocol: &ProtocolSettings,

@@ -37,7 +37,13 @@ impl Presentation {
         check_limits(&secured, &papers, limits)?;
         let credentials = papers
             .iter()
-            .map(|paper| Credential::read(paper, limits, budget))
+            .enumerate()
+            .map(|(place, paper)| {
+                Credential::read(paper, limits, budget).map_err(|mut error| {
+                    error.evidence.path = Some(format!("/verifiableCredential/{place}"));
+                    error
+                })
+            })
             .collect::<Result<Vec<_>, _>>()?;
         let dataset = jsonld::parse_paper(&secured.unsecured, limits)?;
         let canonical = canon::dataset(&dataset, HashAlgorithm::Sha256, budget)?;
@@ -66,7 +72,7 @@ impl Presentation {
     }
 }
 
-/// The embedded credentials: objects, at least one.
+/// The embedded credentials, at least one. That each is an object is for its own reading.
 fn embedded(unsecured: &Value) -> Result<Vec<&Value>, PaperError> {
     let papers: Vec<&Value> = match unsecured.get("verifiableCredential") {
         Some(Value::Array(papers)) => papers.iter().collect(),
@@ -75,9 +81,6 @@ fn embedded(unsecured: &Value) -> Result<Vec<&Value>, PaperError> {
     };
     if papers.is_empty() {
         return Err(PaperError::malformed("a presentation has at least one credential"));
-    }
-    if papers.iter().any(|paper| !paper.is_object()) {
-        return Err(PaperError::malformed("a credential in a presentation is an object"));
     }
     Ok(papers)
 }
@@ -104,20 +107,25 @@ fn check_limits(secured: &Secured, papers: &[&Value], limits: &Limits) -> Result
 /// The dataset of a presentation that says nothing but its holder and these credentials.
 fn as_read(node: NamedOrBlankNodeRef<'_>, holder: Option<&str>, credentials: &[Credential]) -> Dataset {
     let mut dataset = Dataset::new();
+    let node = match node {
+        NamedOrBlankNodeRef::BlankNode(_) => BlankNode::new_unchecked("presentation").into(),
+        named => named.into_owned(),
+    };
     let mut own = |predicate: &str, object: Term| {
-        let quad = Quad::new(node.into_owned(), iri(predicate).into_owned(), object, GraphName::DefaultGraph);
+        let quad = Quad::new(node.clone(), iri(predicate).into_owned(), object, GraphName::DefaultGraph);
         dataset.insert(&quad);
     };
     own(rdf::TYPE, NamedNode::new_unchecked(cred::VERIFIABLE_PRESENTATION).into());
     if let Some(holder) = holder {
         own(cred::HOLDER, NamedNode::new_unchecked(holder).into());
     }
-    let graphs: Vec<BlankNode> = credentials.iter().map(|_| BlankNode::default()).collect();
+    let graphs: Vec<BlankNode> =
+        (0..credentials.len()).map(|place| BlankNode::new_unchecked(format!("c{place}"))).collect();
     for graph in &graphs {
         own(cred::HAS_CREDENTIAL, graph.clone().into());
     }
-    for (graph, credential) in graphs.into_iter().zip(credentials) {
-        insert_credential(&mut dataset, &graph, credential);
+    for (graph, credential) in graphs.iter().zip(credentials) {
+        insert_credential(&mut dataset, graph, credential);
     }
     dataset
 }
@@ -127,8 +135,8 @@ fn insert_credential(dataset: &mut Dataset, graph: &BlankNode, credential: &Cred
     let labels = Labels::of(graph);
     labels.insert(dataset, &credential.graph, graph);
     let node = labels.subject(credential.node.as_ref());
-    for proof in &credential.proofs {
-        let of_proof = BlankNode::default();
+    for (place, proof) in credential.proofs.iter().enumerate() {
+        let of_proof = BlankNode::new_unchecked(format!("{}p{place}", graph.as_str()));
         let link = Quad::new(node.clone(), iri(sec::PROOF).into_owned(), of_proof.clone(), graph.clone());
         dataset.insert(&link);
         // Options are a document of their own: their blank nodes are nobody else's.

@@ -11,7 +11,11 @@ pub(super) struct Labels(HashMap<BlankNode, BlankNode>);
 impl Labels {
     /// The triple with this document's labels.
     pub(super) fn triple(&mut self, triple: Triple) -> Triple {
-        Triple { subject: self.subject(triple.subject), predicate: triple.predicate, object: self.object(triple.object) }
+        Triple {
+            subject: self.subject(triple.subject),
+            predicate: triple.predicate,
+            object: self.object(triple.object),
+        }
     }
 
     /// The quad with this document's labels.

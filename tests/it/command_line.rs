@@ -123,8 +123,18 @@ fn a_newcomer_gets_from_keys_to_allow() {
     scratch.run(&["ledger", "init", "--first"]);
     let until = (chrono::Utc::now() + chrono::TimeDelta::days(30)).to_rfc3339();
     scratch.run(&[
-        "mandate", "issue", "--key", "owner.json", "--delegate", &agent, "--policy", "policy.ttl", "--until", &until,
-        "--out", "mandate.json",
+        "mandate",
+        "issue",
+        "--key",
+        "owner.json",
+        "--delegate",
+        &agent,
+        "--policy",
+        "policy.ttl",
+        "--until",
+        &until,
+        "--out",
+        "mandate.json",
     ]);
     let nonce = scratch.run(&["challenge"]);
     let new = ["message", "new", "--intent", "intent.ttl", "--protocol", &hash, "--id", "m-1", "--out"];
@@ -132,8 +142,18 @@ fn a_newcomer_gets_from_keys_to_allow() {
     let domain = "https://me.example/agent";
     let bound = scratch.run(&["challenge", "--message", "draft.json", "--nonce", &nonce, "--domain", domain]);
     scratch.run(&[
-        "mandate", "present", "--key", "agent.json", "--credential", "mandate.json", "--challenge", &bound, "--domain",
-        domain, "--out", "presentation.json",
+        "mandate",
+        "present",
+        "--key",
+        "agent.json",
+        "--credential",
+        "mandate.json",
+        "--challenge",
+        &bound,
+        "--domain",
+        domain,
+        "--out",
+        "presentation.json",
     ]);
     scratch.run(&[&new[..], &["message.json", "--presentation", "presentation.json"]].concat());
 
@@ -145,7 +165,15 @@ fn a_newcomer_gets_from_keys_to_allow() {
     assert_eq!(scratch.status(&["decide", "prose.json", "--challenge", &nonce]), 3);
     assert_eq!(scratch.status(&["decide", "missing.json"]), 2);
     // A dry run records nothing, and answers as of a stated instant.
-    let report: Value = serde_json::from_str(&scratch.run(&["decide", "message.json", "--challenge", &nonce, "--dry-run", "--json"])).unwrap();
+    let report: Value = serde_json::from_str(&scratch.run(&[
+        "decide",
+        "message.json",
+        "--challenge",
+        &nonce,
+        "--dry-run",
+        "--json",
+    ]))
+    .unwrap();
     assert_eq!(report["outcome"], "granted");
     let later = (chrono::Utc::now() + chrono::TimeDelta::days(60)).to_rfc3339();
     assert_eq!(scratch.status(&["decide", "message.json", "--challenge", &nonce, "--now", &later]), 1);
@@ -163,7 +191,8 @@ fn an_existing_key_is_not_overwritten() {
 #[test]
 fn a_wrong_configuration_stops_with_the_setting_that_is_wrong() {
     let scratch = Scratch::new("config");
-    let whole = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors/writgate.toml")).unwrap();
+    let whole =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors/writgate.toml")).unwrap();
     let repository = env!("CARGO_MANIFEST_DIR");
     let whole = whole.replace("\"../", &format!("\"{repository}/"));
     scratch.write("message.json", "{}");

@@ -1,6 +1,8 @@
 //! A user's first hour with the library, and what a refusal tells a stranger.
 
-use crate::support::{self, assert_granted, evaluate, evaluate_with, grant, noon, octets, read, refusal, world};
+use crate::support::{
+    self, assert_granted, evaluate, evaluate_with, grant, noon, octets, read, refusal, world,
+};
 use serde_json::Value;
 use std::path::Path;
 use writgate::worked_example::{Intent, NOTES};
@@ -144,7 +146,10 @@ fn public_refusals_tell_little() {
         if refusal.reason() == Reason::ShapeViolation {
             let report = public.shacl_report.expect("the document is declared on the card");
             assert!(report.contains("ValidationReport"));
-            assert!(!report.contains("no mode") && !report.contains("\"notes\""), "a literal of the data: {report}");
+            assert!(
+                !report.contains("no mode") && !report.contains("\"notes\""),
+                "a literal of the data: {report}"
+            );
         }
     }
 }

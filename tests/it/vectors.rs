@@ -61,11 +61,17 @@ fn the_committed_suite_is_what_is_made() {
     fs::create_dir_all(&folder).unwrap();
     let made = writgate(&["vectors", "make", folder.to_str().unwrap()]);
     assert_eq!(made.status, 0, "{}", made.stderr);
-    assert_eq!(fs::read(folder.join("manifest.json")).unwrap(), fs::read(suite().join("manifest.json")).unwrap());
+    assert_eq!(
+        fs::read(folder.join("manifest.json")).unwrap(),
+        fs::read(suite().join("manifest.json")).unwrap()
+    );
     for name in cases().into_iter().map(|(name, _)| name) {
         for file in ["case.json", "message.json"] {
             let path = format!("cases/{name}/{file}");
-            assert!(fs::read(folder.join(&path)).unwrap() == fs::read(suite().join(&path)).unwrap(), "{path} is stale");
+            assert!(
+                fs::read(folder.join(&path)).unwrap() == fs::read(suite().join(&path)).unwrap(),
+                "{path} is stale"
+            );
         }
     }
     fs::remove_dir_all(folder).unwrap();
@@ -96,8 +102,10 @@ fn the_cases_provoke_every_reason_that_an_evaluation_can_give() {
         .filter_map(|(_, case)| case["expected"]["reason"].as_str().map(|word| word.parse().unwrap()))
         .collect();
     let elsewhere: BTreeSet<Reason> = NOT_OF_EVALUATION.into_iter().chain(OF_ISSUED_CHALLENGES).collect();
-    let missing: Vec<_> =
-        Reason::ALL.iter().filter(|reason| !provoked.contains(reason) && !elsewhere.contains(reason)).collect();
+    let missing: Vec<_> = Reason::ALL
+        .iter()
+        .filter(|reason| !provoked.contains(reason) && !elsewhere.contains(reason))
+        .collect();
     assert!(missing.is_empty(), "no case for {missing:?}");
     assert!(provoked.is_disjoint(&elsewhere), "{:?}", provoked.intersection(&elsewhere));
 }
