@@ -51,7 +51,7 @@ pub(super) fn instant(text: &str) -> Instant {
 }
 
 /// A request under construction: `ex:agent` reads `ex:thing` now.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(super) struct Ask {
     pub(super) agent: &'static str,
     pub(super) action: String,
