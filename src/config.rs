@@ -3,13 +3,20 @@
 
 use crate::credential::ControllerDocuments;
 use crate::limits::Limits;
-use crate::message::Digest;
-use crate::protocol::ProtocolRegistry;
+use crate::message::{Digest, target};
+use crate::protocol::{ProtocolDocument, ProtocolRegistry};
+use crate::rdf::{RdfMediaType, parse_graph};
 use crate::request::Instant;
 use chrono::TimeDelta;
-use oxrdf::Graph;
+use oxrdf::{Graph, NamedNode};
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+mod file;
+
+pub use file::ConfigFile;
+pub(crate) use file::media_type_of;
 
 /// Everything that the engine is told, checked.
 #[derive(Debug, Clone)]
@@ -44,6 +51,290 @@ pub struct Config {
     pub(crate) trust_store_by_location: bool,
     pub(crate) generation: u64,
     pub(crate) digest: Digest,
+}
+
+/// Builds a [`Config`]. What safety needs is an argument of [`ConfigBuilder::new`]; what has a safe default has a
+/// `with_*` method that states it.
+#[derive(Debug)]
+pub struct ConfigBuilder {
+    config: Config,
+}
+
+impl ConfigBuilder {
+    /// Starts from what has no default: the domain that presentations must name, and the owners of targets.
+    pub fn new(domain: impl Into<String>, roots: RootPrincipals) -> Self {
+        Self {
+            config: Config {
+                domains: vec![domain.into()],
+                roots,
+                protocols: ProtocolRegistry::default(),
+                controllers: Arc::default(),
+                policies: PolicyStore::default(),
+                limits: Limits::default(),
+                obligations: BTreeSet::new(),
+                require_duties: false,
+                max_life_without_status: TimeDelta::days(90),
+                max_presentation_age: TimeDelta::minutes(5),
+                skew: TimeDelta::seconds(60),
+                max_controller_age: TimeDelta::hours(24),
+                max_chain_length: 8,
+                max_actor_hops: 1,
+                closed_intents: true,
+                extension_required: false,
+                trust_store_by_location: false,
+                generation: 1,
+                digest: Digest::of([]),
+            },
+        }
+    }
+
+    /// Adds a further domain that callers may ask for.
+    pub fn with_domain(mut self, domain: impl Into<String>) -> Self {
+        self.config.domains.push(domain.into());
+        self
+    }
+
+    /// Adds a Protocol Document that is spoken here. Default: none, and every intent is refused.
+    pub fn with_protocol(mut self, document: ProtocolDocument) -> Self {
+        self.config.protocols.add(document);
+        self
+    }
+
+    /// Sets the controller documents. Default: none, so that only did:key identifies anybody.
+    pub fn with_controllers(mut self, controllers: ControllerDocuments) -> Self {
+        self.config.controllers = Arc::new(controllers);
+        self
+    }
+
+    /// Sets the policy store. Default: empty.
+    pub fn with_policies(mut self, policies: PolicyStore) -> Self {
+        self.config.policies = policies;
+        self
+    }
+
+    /// Lets policies of the store count as bound by their location. Default: off.
+    pub fn with_store_trusted_by_location(mut self, trusted: bool) -> Self {
+        self.config.trust_store_by_location = trusted;
+        self
+    }
+
+    /// Sets the limits. Default: [`Limits::default`].
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.config.limits = limits;
+        self
+    }
+
+    /// Adds a duty, by action IRI, that this server can keep. Default: none, so that any duty refuses at admission.
+    pub fn with_obligation(mut self, action: impl Into<String>) -> Self {
+        self.config.obligations.insert(action.into());
+        self
+    }
+
+    /// Makes duties a condition of the grant itself. Default: off; they come with the permit.
+    pub fn with_duties_required(mut self, required: bool) -> Self {
+        self.config.require_duties = required;
+        self
+    }
+
+    /// Sets the longest life of a credential without a status entry. Default: 90 days.
+    pub fn with_max_life_without_status(mut self, life: TimeDelta) -> Self {
+        self.config.max_life_without_status = life;
+        self
+    }
+
+    /// Sets how old a presentation may be. Default: 5 minutes.
+    pub fn with_max_presentation_age(mut self, age: TimeDelta) -> Self {
+        self.config.max_presentation_age = age;
+        self
+    }
+
+    /// Sets how far clocks may differ. Default: 60 seconds.
+    pub fn with_skew(mut self, skew: TimeDelta) -> Self {
+        self.config.skew = skew;
+        self
+    }
+
+    /// Sets how old a controller document may be. Default: 24 hours.
+    pub fn with_max_controller_age(mut self, age: TimeDelta) -> Self {
+        self.config.max_controller_age = age;
+        self
+    }
+
+    /// Sets the longest chain. Default: 8 hops.
+    pub fn with_max_chain_length(mut self, hops: usize) -> Self {
+        self.config.max_chain_length = hops;
+        self
+    }
+
+    /// Lets an intent hold predicates that nothing maps. Default: it may not.
+    pub fn with_open_intents(mut self) -> Self {
+        self.config.closed_intents = false;
+        self
+    }
+
+    /// Requires every message to activate the extension, as a card that marks it required says. Default: off.
+    pub fn with_extension_required(mut self, required: bool) -> Self {
+        self.config.extension_required = required;
+        self
+    }
+
+    /// Numbers the configuration; every report names it. Default: 1.
+    pub fn with_generation(mut self, generation: u64) -> Self {
+        self.config.generation = generation;
+        self
+    }
+
+    /// Checks the whole.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for a setting that is missing, contradictory or of no effect.
+    pub fn build(mut self) -> Result<Config, ConfigError> {
+        let config = &mut self.config;
+        if config.domains.iter().any(|domain| domain.trim().is_empty()) {
+            return Err(ConfigError::new("domains", "a domain is empty"));
+        }
+        if config.roots.prefixes.is_empty() {
+            return Err(ConfigError::new("roots", "no target has an owner, so nothing could ever be allowed"));
+        }
+        let durations = [
+            ("max_life_without_status", config.max_life_without_status),
+            ("max_presentation_age", config.max_presentation_age),
+            ("max_controller_age", config.max_controller_age),
+        ];
+        for (setting, duration) in durations {
+            if duration <= TimeDelta::zero() {
+                return Err(ConfigError::new(setting, "must be longer than nothing"));
+            }
+        }
+        if config.skew < TimeDelta::zero() {
+            return Err(ConfigError::new("skew", "must not be negative"));
+        }
+        if config.max_chain_length == 0 {
+            return Err(ConfigError::new("max_chain_length", "must be at least 1"));
+        }
+        for document in config.protocols.iter() {
+            check_protocol(document)?;
+        }
+        config.digest = config.describe()?;
+        Ok(self.config)
+    }
+}
+
+/// A Protocol Document may map a class to no action that has narrower ones, and a parameter to no established operand.
+fn check_protocol(document: &ProtocolDocument) -> Result<(), ConfigError> {
+    use crate::vocab::{acl, odrl, schema};
+    const BROAD: [&str; 5] = [odrl::USE, odrl::WRITE, acl::WRITE, odrl::TRANSFER, odrl::GRANT_USE];
+    const ESTABLISHED: [&str; 3] = ["dateTime", "count", "delegationDepth"];
+    let settings = &document.settings;
+    let setting = || format!("protocols.{}", settings.hash);
+    if settings.actions.is_empty() {
+        return Err(ConfigError::new(setting(), "carries no action class"));
+    }
+    for (class, action) in &settings.actions {
+        let default = class == schema::CREATE_ACTION && action == odrl::WRITE;
+        if BROAD.contains(&action.as_str()) && !default {
+            return Err(ConfigError::new(setting(), format!("{class} maps to {action}, which covers narrower actions")));
+        }
+        if NamedNode::new(class).is_err() || NamedNode::new(action).is_err() {
+            return Err(ConfigError::new(setting(), "an action class or action is not an IRI"));
+        }
+    }
+    match settings.parameters.values().find(|operand| ESTABLISHED.contains(&operand.as_str())) {
+        Some(operand) => Err(ConfigError::new(setting(), format!("a parameter maps to {operand}, which is established"))),
+        None => Ok(()),
+    }
+}
+
+impl Config {
+    /// The generation that every report names.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// SHA-256 over everything that the configuration says, in JCS form.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The domain that presentations name unless a caller says otherwise.
+    pub fn default_domain(&self) -> &str {
+        self.domains.first().map(String::as_str).unwrap_or_default()
+    }
+
+    /// How far clocks may differ.
+    pub fn skew(&self) -> TimeDelta {
+        self.skew
+    }
+
+    /// The bounds of a decision.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The Protocol Documents that are spoken here.
+    pub fn protocols(&self) -> &ProtocolRegistry {
+        &self.protocols
+    }
+
+    /// The digest of everything that can change an answer.
+    fn describe(&self) -> Result<Digest, ConfigError> {
+        let protocols: Vec<_> = self
+            .protocols
+            .iter()
+            .map(|document| {
+                let settings = &document.settings;
+                json!({
+                    "hash": settings.hash.as_str(), "actions": settings.actions, "parameters": settings.parameters,
+                    "securityBearing": settings.security_bearing, "binding": settings.binding,
+                    "declared": settings.declared,
+                })
+            })
+            .collect();
+        let policies: BTreeMap<_, _> = self
+            .policies
+            .documents
+            .iter()
+            .map(|(id, policy)| (id, (policy.media_type.as_str(), Digest::of(&policy.text))))
+            .collect();
+        let controllers: BTreeMap<_, _> = self.controllers.iter().map(|(id, document, _)| (id, document)).collect();
+        let description = json!({
+            "domains": self.domains, "roots": self.roots.prefixes, "protocols": protocols,
+            "controllers": controllers, "policies": policies, "limits": self.limits,
+            "obligations": self.obligations, "requireDuties": self.require_duties,
+            "maxLifeWithoutStatus": self.max_life_without_status.num_milliseconds(),
+            "maxPresentationAge": self.max_presentation_age.num_milliseconds(),
+            "skew": self.skew.num_milliseconds(),
+            "maxControllerAge": self.max_controller_age.num_milliseconds(),
+            "maxChainLength": self.max_chain_length, "maxActorHops": self.max_actor_hops,
+            "closedIntents": self.closed_intents, "extensionRequired": self.extension_required,
+            "trustStoreByLocation": self.trust_store_by_location,
+        });
+        Digest::of_jcs(&description).map_err(|cause| ConfigError::new("configuration", cause.to_string()))
+    }
+}
+
+impl PolicyStore {
+    /// Adds a policy document under the id of its one policy.
+    ///
+    /// # Errors
+    /// A document that is not RDF of one policy, or an id that is there already.
+    pub fn add(&mut self, text: &str, media_type: &str, read: Instant, limits: &Limits) -> Result<String, ConfigError> {
+        let problem = |problem: &str| ConfigError::new("policies", problem);
+        let media_type = RdfMediaType::parse(media_type).ok_or_else(|| problem("a document's media type is not RDF"))?;
+        let graph = parse_graph(text, media_type, limits).map_err(|cause| problem(&cause.to_string()))?;
+        let id = crate::mandate::odrl::policy_id(&graph).ok_or_else(|| problem("a document holds not exactly one policy"))?;
+        let stored = StoredPolicy { text: text.to_owned(), media_type, graph, read };
+        match self.documents.insert(id.clone(), stored) {
+            None => Ok(id),
+            Some(_) => Err(problem(&format!("two documents hold the policy {id}"))),
+        }
+    }
+}
+
+impl ConfigError {
+    pub(crate) fn new(setting: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { setting: setting.into(), problem: problem.into() }
+    }
 }
 
 /// Target prefixes and the principals that own what is below them.
@@ -81,8 +372,19 @@ impl RootPrincipals {
     /// Adds a root: everything at or below `prefix`, at a path boundary, is owned by `principal`.
     ///
     /// # Errors
-    /// A prefix that is not an IRI in normal form, or a principal that is not an IRI.
+    /// A prefix that is not an IRI in normal form or that has an owner already, or a principal that is not an IRI.
     pub fn add(&mut self, prefix: &str, principal: &str) -> Result<(), ConfigError> {
+        let problem =
+            |problem: &str| ConfigError { setting: format!("roots.{prefix}"), problem: problem.to_owned() };
+        if !target::is_normal(prefix) {
+            return Err(problem("the prefix is not an IRI in normal form"));
+        }
+        if !target::is_iri(principal) {
+            return Err(problem("the principal is not an IRI"));
+        }
+        if self.prefixes.get(prefix).is_some_and(|other| other != principal) {
+            return Err(problem("the prefix has two principals"));
+        }
         self.prefixes.insert(prefix.to_owned(), principal.to_owned());
         Ok(())
     }
@@ -97,11 +399,96 @@ impl RootPrincipals {
     }
 }
 
-/// Whether `prefix` is `target` or ends at a path boundary within it.
+/// Whether `prefix` is `target` or ends at a path boundary within it. After a query or a fragment has begun, a slash is
+/// no boundary.
 fn covers(prefix: &str, target: &str) -> bool {
+    let boundaries: &[char] = if prefix.contains('#') {
+        &[]
+    } else if prefix.contains('?') {
+        &['#']
+    } else {
+        &['/', '?', '#']
+    };
     match target.strip_prefix(prefix) {
         Some("") => true,
-        Some(rest) => prefix.ends_with('/') || rest.starts_with(['/', '?', '#']),
+        Some(rest) => prefix.ends_with('/') && boundaries.contains(&'/') || rest.starts_with(boundaries),
         None => false,
+    }
+}
+
+#[cfg(test)]
+mod root_tests {
+    use super::RootPrincipals;
+
+    fn roots(pairs: &[(&str, &str)]) -> RootPrincipals {
+        let mut roots = RootPrincipals::default();
+        for (prefix, principal) in pairs {
+            roots.add(prefix, principal).unwrap_or_else(|error| panic!("{error}"));
+        }
+        roots
+    }
+
+    #[test]
+    fn the_longest_prefix_at_a_path_boundary_owns() {
+        let roots = roots(&[
+            ("https://pod.example/", "urn:host"),
+            ("https://pod.example/alice", "urn:alice"),
+            ("https://pod.example/alice/shared/", "urn:team"),
+            ("urn:data", "urn:registry"),
+        ]);
+        for (target, owner) in [
+            ("https://pod.example/", Some("urn:host")),
+            ("https://pod.example/bob/x", Some("urn:host")),
+            ("https://pod.example/alice", Some("urn:alice")),
+            ("https://pod.example/alice/x", Some("urn:alice")),
+            ("https://pod.example/alice?q=1", Some("urn:alice")),
+            ("https://pod.example/alice#me", Some("urn:alice")),
+            ("https://pod.example/alice2", Some("urn:host")),
+            ("https://pod.example/alice.ttl", Some("urn:host")),
+            ("https://pod.example/alice/shared", Some("urn:alice")),
+            ("https://pod.example/alice/shared/x", Some("urn:team")),
+            ("https://pod.example.evil.example/alice", None),
+            ("https://pod.example:8443/alice", None),
+            ("http://pod.example/alice", None),
+            ("urn:data", Some("urn:registry")),
+            ("urn:data:x", None),
+            ("urn:database", None),
+            ("", None),
+        ] {
+            assert_eq!(roots.owner(target), owner, "{target}");
+        }
+    }
+
+    #[test]
+    fn a_query_or_fragment_has_no_path_boundary() {
+        let roots =
+            roots(&[("https://pod.example/x?set=a/", "urn:a"), ("https://pod.example/x#a/", "urn:b")]);
+        assert_eq!(roots.owner("https://pod.example/x?set=a/"), Some("urn:a"));
+        assert_eq!(roots.owner("https://pod.example/x?set=a/#f"), Some("urn:a"));
+        assert_eq!(roots.owner("https://pod.example/x?set=a/b"), None);
+        assert_eq!(roots.owner("https://pod.example/x#a/"), Some("urn:b"));
+        assert_eq!(roots.owner("https://pod.example/x#a/b"), None);
+    }
+
+    #[test]
+    fn a_root_is_a_normal_iri_and_its_principal_an_iri() {
+        let mut roots = RootPrincipals::default();
+        for prefix in
+            ["https://pod.example", "https://Pod.example/", "https://pod.example/a/../b/", "alice/", ""]
+        {
+            assert!(roots.add(prefix, "urn:alice").is_err(), "{prefix}");
+        }
+        for principal in ["alice", "", "#me", "https://a.example/ b"] {
+            assert!(roots.add("https://pod.example/", principal).is_err(), "{principal}");
+        }
+        assert_eq!(roots.owner("https://pod.example/x"), None);
+    }
+
+    #[test]
+    fn a_root_has_one_principal() {
+        let mut roots = roots(&[("https://pod.example/", "urn:alice")]);
+        assert!(roots.add("https://pod.example/", "urn:alice").is_ok());
+        assert!(roots.add("https://pod.example/", "urn:bob").is_err());
+        assert_eq!(roots.owner("https://pod.example/"), Some("urn:alice"));
     }
 }

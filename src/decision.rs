@@ -142,6 +142,12 @@ impl Grant {
         self.not_after
     }
 
+    /// Ids of the policies and credentials that must not have been revoked since the snapshot.
+    pub(crate) fn leans_on(&self) -> BTreeSet<String> {
+        let hops = self.chain.hops().iter().chain(self.chain.actor_hops());
+        hops.flat_map(|hop| [Some(hop.policy.id().to_owned()), hop.credential.id.clone()]).flatten().collect()
+    }
+
     /// The duties that come with this grant.
     pub fn obligations(&self) -> &BTreeSet<Obligation> {
         self.policy.obligations()

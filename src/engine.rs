@@ -3,3 +3,179 @@
 //! [`Engine::evaluate`] runs stages 1 to 9: pure and deterministic, without clock, I/O or writes. [`Engine::decide`]
 //! takes the snapshot, evaluates, and runs stage 10 in one ledger transaction. Cheap checks come before dear ones, and
 //! nothing is written before everything holds.
+
+use crate::audit::Draft;
+use crate::config::{Config, ConfigError};
+use crate::credential::VerifiedPresentation;
+use crate::decision::{Evaluation, Grant, NotOurs, Outcome};
+use crate::ledger::{Ledger, LedgerError};
+use crate::mandate::odrl::PolicyGrant;
+use crate::mandate::{PolicyReferences, VerifiedChain};
+use crate::message::{ActionsUnderTest, Admitted, IntentGraph, admit};
+use crate::rdf::Budget;
+use crate::refusal::{Refusal, Stage};
+use crate::request::{Conversation, Instant, Request, Snapshot};
+use crate::shape::ConformingIntent;
+use chrono::SubsecRound as _;
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+mod decide;
+
+#[cfg(not(panic = "unwind"))]
+compile_error!("Writgate turns a panic in a dependency into a refusal, which needs `panic = \"unwind\"`");
+
+/// The policy decision point: a configuration, a ledger and a clock.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    config: Arc<Config>,
+    ledger: Arc<dyn Ledger>,
+    clock: Arc<dyn Clock>,
+}
+
+/// Where `decide` takes the time from. `evaluate` never asks.
+pub trait Clock: Send + Sync + std::fmt::Debug {
+    /// The current instant.
+    fn now(&self) -> Instant;
+}
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Instant {
+        chrono::Utc::now()
+    }
+}
+
+impl Engine {
+    /// An engine that is whole: there is none without a configuration, a ledger and a clock.
+    ///
+    /// # Errors
+    /// [`ConfigError`] where the ledger serves another domain than the configuration: two ledgers need two domains, and
+    /// one ledger can admit for its own only.
+    pub fn new(config: Config, ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Result<Self, ConfigError> {
+        match config.domains.iter().find(|domain| *domain != ledger.domain()) {
+            None => Ok(Self { config: Arc::new(config), ledger, clock }),
+            Some(stranger) => Err(ConfigError::new("domains", format!("the ledger does not serve {stranger}"))),
+        }
+    }
+
+    /// The checked configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// What is known at `instant`: the ledger's memory and the configuration's inputs.
+    ///
+    /// # Errors
+    /// [`LedgerError`]
+    pub fn snapshot(&self, instant: Instant) -> Result<Snapshot, LedgerError> {
+        let memory = self.ledger.snapshot()?;
+        // Reports write milliseconds, and a re-decision at the reported instant must find the same.
+        let instant = instant.trunc_subsecs(3);
+        Ok(Snapshot { revoked: memory.revoked, counts: memory.counts, ..self.empty_snapshot(instant) })
+    }
+
+    /// What the configuration alone knows at `instant`.
+    fn empty_snapshot(&self, instant: Instant) -> Snapshot {
+        Snapshot {
+            instant,
+            generation: self.config.generation,
+            conversation: Conversation::default(),
+            revoked: BTreeSet::new(),
+            counts: BTreeMap::new(),
+            controllers: Arc::clone(&self.config.controllers),
+        }
+    }
+
+    /// Runs stages 1 to 9. The same request gives the same evaluation and the same report body, byte for byte.
+    pub fn evaluate(&self, request: &Request) -> Evaluation {
+        self.evaluate_watched(request, &mut |_| ())
+    }
+
+    /// [`Engine::evaluate`], telling `watch` which stage is about to run. The watcher cannot change the answer.
+    pub(crate) fn evaluate_watched(&self, request: &Request, watch: &mut dyn FnMut(Stage)) -> Evaluation {
+        let mut draft = Draft::new(request, &self.config);
+        // A panic can only come from a dependency. The draft is plain data, each field of it whole or absent.
+        let judged = catch_unwind(AssertUnwindSafe(|| stages(request, &self.config, &mut draft, watch)))
+            .unwrap_or_else(|_| Err(Refusal::internal(draft.stage(), "a dependency panicked")));
+        match judged {
+            Ok(Judged::Granted(grant)) => {
+                let report = draft.granted(&grant);
+                Evaluation { outcome: Outcome::Granted(grant), report }
+            }
+            Ok(Judged::NotOurs) => Evaluation { outcome: Outcome::NotOurs(NotOurs::new()), report: draft.not_ours() },
+            Err(refusal) => {
+                let (report, refusal) = draft.refused(refusal);
+                Evaluation { outcome: Outcome::Refused(refusal), report }
+            }
+        }
+    }
+}
+
+enum Judged {
+    Granted(Box<Grant>),
+    NotOurs,
+}
+
+/// Stages 1 to 9, in order. Why each stands before the next is in `docs/pipeline.md`.
+fn stages(
+    request: &Request,
+    config: &Config,
+    draft: &mut Draft,
+    watch: &mut dyn FnMut(Stage),
+) -> Result<Judged, Refusal> {
+    let mut budget = Budget::new(&config.limits);
+    let mut enter = |draft: &mut Draft, stage| {
+        draft.enter(stage);
+        watch(stage);
+    };
+
+    enter(draft, Stage::Admit);
+    let envelope = match admit::admit(request, config)? {
+        Admitted::Ours(envelope) => *envelope,
+        Admitted::NotOurs(facts) => {
+            draft.message(&facts);
+            return Ok(Judged::NotOurs);
+        }
+    };
+    draft.envelope(&envelope);
+
+    enter(draft, Stage::Protocol);
+    let protocol = config.protocols.select(&envelope, &request.snapshot.conversation)?;
+    draft.protocol(&protocol);
+
+    enter(draft, Stage::Intent);
+    let intent = IntentGraph::read(&envelope.intent, &config.limits, &mut budget)?;
+    draft.intent(&intent);
+
+    enter(draft, Stage::Shape);
+    let intent = ConformingIntent::judge(intent, &protocol, &config.limits)?;
+
+    enter(draft, Stage::Action);
+    let actions = ActionsUnderTest::extract(&intent, &protocol, &request.facts, config)?;
+    draft.actions(&actions, request);
+
+    enter(draft, Stage::Presentation);
+    let presentation =
+        VerifiedPresentation::verify(&envelope, intent.intent(), &protocol, request, config, &mut budget)?;
+    draft.presentation(&presentation);
+    actions.agrees_with(presentation.holder())?;
+
+    enter(draft, Stage::Chain);
+    let chain =
+        VerifiedChain::verify(&presentation, &envelope.policy_parts, &actions, request, config, &mut budget)?;
+    draft.chain(&chain, request);
+
+    enter(draft, Stage::Reference);
+    let references = PolicyReferences::check(&actions, &chain)?;
+
+    enter(draft, Stage::Policy);
+    let policy = PolicyGrant::evaluate(&chain, &actions, presentation.holder(), request, config)?;
+
+    let grant = Grant::new(envelope, protocol, intent, actions, presentation, chain, references, policy);
+    Ok(Judged::Granted(Box::new(grant)))
+}

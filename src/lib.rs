@@ -1,6 +1,7 @@
 //! Writgate: an embedded policy decision point for agent-to-agent messages.
 
 pub mod audit;
+pub mod cli;
 mod config;
 pub mod credential;
 mod decision;
@@ -15,11 +16,13 @@ mod refusal;
 mod request;
 mod shape;
 pub mod vocab;
+pub mod worked_example;
 
-pub use config::{Config, ConfigError, PolicyStore, RootPrincipals};
+pub use config::{Config, ConfigBuilder, ConfigError, ConfigFile, PolicyStore, RootPrincipals};
 pub use decision::{
     Decided, Decision, Evaluation, Grant, NotOurs, Obligation, Outcome, Permit, PermittedAction,
     SecurityBearingEffects,
 };
+pub use engine::{Clock, Engine, SystemClock};
 pub use refusal::{Evidence, Phase, PublicRefusal, Reason, Refusal, Retry, Stage, WireCode};
 pub use request::{Actor, CallerFacts, Conversation, Instant, MessageInput, Request, Snapshot};

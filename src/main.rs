@@ -1,2 +1,5 @@
-//! The writgate binary.
-fn main() {}
+//! The `writgate` binary: arguments in, exit code out.
+
+fn main() -> std::process::ExitCode {
+    writgate::cli::main()
+}

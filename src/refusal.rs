@@ -310,6 +310,7 @@ pub struct Refusal {
     stage: Stage,
     evidence: Box<Evidence>,
     shacl_report: Option<String>,
+    earlier_decision: Option<String>,
     holder_verified: bool,
     card_declared: bool,
 }
@@ -337,6 +338,7 @@ impl Refusal {
             stage,
             evidence: Box::default(),
             shacl_report: None,
+            earlier_decision: None,
             holder_verified: false,
             card_declared: false,
         }
@@ -363,6 +365,12 @@ impl Refusal {
     /// Attaches a W3C validation report, in Turtle.
     pub(crate) fn with_shacl_report(mut self, turtle: String) -> Self {
         self.shacl_report = Some(turtle);
+        self
+    }
+
+    /// Names the first decision of a duplicate, for the server alone.
+    pub(crate) fn with_earlier_decision(mut self, id: Option<String>) -> Self {
+        self.earlier_decision = id;
         self
     }
 
@@ -396,6 +404,11 @@ impl Refusal {
     /// The W3C validation report in Turtle, for a shape violation. It may hold values of the data.
     pub fn shacl_report(&self) -> Option<&str> {
         self.shacl_report.as_deref()
+    }
+
+    /// For a duplicate or a reused id: the first decision's id. For the server, never for the peer.
+    pub fn earlier_decision(&self) -> Option<&str> {
+        self.earlier_decision.as_deref()
     }
 
     /// What may leave for the peer. Until the holder is verified, the wire code alone (and, for a document that our

@@ -60,6 +60,9 @@ pub struct CallerFacts {
     pub vouched: BTreeMap<String, Vec<String>>,
     /// Duties that the caller asserts are done, as (action IRI, target IRI).
     pub discharged: BTreeSet<(String, Option<String>)>,
+    /// What was agreed in this conversation. `decide` puts it into the snapshot. (Once the ledger keeps conversations,
+    /// in a later issue, this can only tighten what it says.)
+    pub conversation: Conversation,
 }
 
 impl CallerFacts {
@@ -74,11 +77,12 @@ impl CallerFacts {
             domain: None,
             vouched: BTreeMap::new(),
             discharged: BTreeSet::new(),
+            conversation: Conversation::default(),
         }
     }
 }
 
-/// What Writgate knew at one instant. Taken by [`crate::Engine::snapshot`]; an auditor rebuilds it from evidence.
+/// What Writgate knew at one instant. [`crate::Engine::snapshot`] takes one; an auditor rebuilds it from evidence.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     /// The evaluation instant.

@@ -3,9 +3,14 @@
 //! Its *body* is what `evaluate` determines, and a re-decision must reproduce it byte for byte. Its *envelope* is what
 //! `decide` adds. (Evidence, checkpoints, replay and export are a later issue.)
 
+mod draft;
 mod report;
 
+pub(crate) use draft::Draft;
 pub use report::{
     ActionReport, AttributeReport, DecisionOutcome, DecisionReportV1, EvaluationOutcome, HopReport,
     InputReport, ReportBody, ReportEnvelope,
 };
+
+#[cfg(test)]
+pub(crate) use report::example_body;

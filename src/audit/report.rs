@@ -1,10 +1,16 @@
 //! `DecisionReportV1`.
 
 use crate::decision::Obligation;
+use crate::message::digest::jcs;
 use crate::message::{Digest, UnjudgedPart};
 use crate::refusal::{Evidence, Reason, Stage, WireCode};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// An instant as reports write it: RFC 3339 in UTC, with milliseconds.
+pub(crate) fn instant_text(instant: crate::request::Instant) -> String {
+    instant.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
+}
 
 /// The outcome of the evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,6 +120,16 @@ pub struct ReportBody {
     pub unjudged_nodes: Vec<String>,
 }
 
+impl ReportBody {
+    /// The body's JCS form (RFC 8785): the octets that a re-decision must reproduce.
+    ///
+    /// # Errors
+    /// A value that JCS cannot write; a body holds none.
+    pub fn to_jcs(&self) -> Result<Vec<u8>, serde_json::Error> {
+        jcs(self)
+    }
+}
+
 /// One action under test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -215,4 +231,294 @@ pub struct DecisionReportV1 {
 impl DecisionReportV1 {
     /// The version word of this form.
     pub const VERSION: &'static str = "DecisionReportV1";
+}
+
+/// A granted body with every member that a grant can have.
+#[cfg(test)]
+pub(crate) fn example_body() -> ReportBody {
+    let hop = HopReport {
+        credential: Some("urn:uuid:5a2c5bb2-58c5-4e4f-a8d8-0d6f0d7a1f10".into()),
+        credential_digest: Digest::of("credential"),
+        issuer: "https://alice.example/#me".into(),
+        authorizes: Some("https://agent.example/#a".into()),
+        policy: "https://alice.example/policy/1".into(),
+        policy_digest: Digest::of("policy"),
+        binding: "embedded".into(),
+        valid_until: Some("2026-12-31T00:00:00.000Z".into()),
+    };
+    ReportBody {
+        engine_version: "0.1.0".into(),
+        configuration_generation: 1,
+        configuration_digest: Digest::of("configuration"),
+        instant: "2026-05-01T12:00:00.000Z".into(),
+        outcome: EvaluationOutcome::Granted,
+        stage: Stage::Policy,
+        wire_code: None,
+        reason: None,
+        evidence: None,
+        peer: "spiffe://example/agent-server".into(),
+        actor: Some("https://agent.example/#a".into()),
+        actor_unauthenticated: false,
+        message_id: Some("m-1".into()),
+        context: Some("c-1".into()),
+        message_digest: Digest::of("message"),
+        protocol_hash: Some(format!("sha256:{}", Digest::of("protocol"))),
+        intent_hash: Some(format!("sha256:{}", Digest::of("intent"))),
+        shacl_report: None,
+        root_principal: Some("https://alice.example/#me".into()),
+        actions: vec![ActionReport {
+            class: "https://schema.org/ReadAction".into(),
+            action: "http://www.w3.org/ns/odrl/2/read".into(),
+            target: "https://alice.example/notes/1".into(),
+        }],
+        holder: Some("https://agent.example/#a".into()),
+        presentation_digest: Some(Digest::of("presentation")),
+        chain: vec![hop.clone()],
+        actor_chain: vec![HopReport { credential: None, authorizes: None, valid_until: None, ..hop }],
+        attributes: vec![AttributeReport {
+            operand: "purpose".into(),
+            values: vec!["<https://example.org/purpose#backup>".into()],
+            stated: true,
+        }],
+        obligations: BTreeSet::from([Obligation {
+            action: "http://www.w3.org/ns/odrl/2/inform".into(),
+            target: None,
+            policy: "https://alice.example/policy/1".into(),
+        }]),
+        discharged: vec![
+            ("http://www.w3.org/ns/odrl/2/inform".into(), None),
+            ("http://www.w3.org/ns/odrl/2/delete".into(), Some("https://alice.example/notes/2".into())),
+        ],
+        not_after: Some("2026-05-01T12:05:00.000Z".into()),
+        inputs: vec![InputReport {
+            kind: "controller-document".into(),
+            id: "https://alice.example/".into(),
+            age_seconds: 12,
+        }],
+        marks: BTreeSet::from(["unbound".into()]),
+        unjudged_parts: vec![UnjudgedPart { index: 2, content: "text".into() }],
+        unjudged_nodes: vec!["_:c14n0".into()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::refusal::Phase;
+    use serde_json::{Value, json};
+
+    fn schema() -> Value {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/report.schema.json");
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    }
+
+    fn valid(report: &Value) -> bool {
+        jsonschema::draft202012::new(&schema()).unwrap().is_valid(report)
+    }
+
+    fn report(body: ReportBody, outcome: DecisionOutcome) -> DecisionReportV1 {
+        DecisionReportV1 {
+            version: DecisionReportV1::VERSION.into(),
+            body,
+            envelope: ReportEnvelope {
+                decision_id: uuid::Uuid::now_v7().to_string(),
+                sequence: 1,
+                outcome,
+                reason: None,
+                wire_code: None,
+                earlier_decision: None,
+                stage_micros: BTreeMap::from([("admit".into(), 12)]),
+                redacted: vec![],
+            },
+        }
+    }
+
+    fn refused_body() -> ReportBody {
+        ReportBody {
+            outcome: EvaluationOutcome::Refused,
+            stage: Stage::Shape,
+            wire_code: Some(WireCode::ValidationFailed),
+            reason: Some(Reason::ShapeViolation),
+            evidence: Some(Evidence {
+                policy: Some("p".into()),
+                hop: Some(0),
+                phase: Some(Phase::Composition),
+                credential: Some("c".into()),
+                shape: Some("s".into()),
+                path: Some("/parts/0".into()),
+                constraint: Some("at least one".into()),
+                seen: Some("0".into()),
+                expected: Some("1".into()),
+                detail: Some("d".into()),
+            }),
+            shacl_report: Some("[] a <http://www.w3.org/ns/shacl#ValidationReport> .".into()),
+            ..example_body()
+        }
+    }
+
+    fn refused_at_admission() -> DecisionReportV1 {
+        let mut report = report(example_body(), DecisionOutcome::Refuse);
+        report.envelope.reason = Some(Reason::DuplicateMessage);
+        report.envelope.wire_code = Some(WireCode::AuthorizationFailed);
+        report.envelope.earlier_decision = Some(uuid::Uuid::now_v7().to_string());
+        report.envelope.redacted.push("/body/peer".into());
+        report
+    }
+
+    /// One report of each kind.
+    fn reports() -> Vec<DecisionReportV1> {
+        let not_ours = ReportBody {
+            outcome: EvaluationOutcome::NotOurs,
+            stage: Stage::Admit,
+            actor: None,
+            message_id: None,
+            context: None,
+            protocol_hash: None,
+            intent_hash: None,
+            root_principal: None,
+            holder: None,
+            presentation_digest: None,
+            not_after: None,
+            ..example_body()
+        };
+        vec![
+            report(example_body(), DecisionOutcome::Allow),
+            report(refused_body(), DecisionOutcome::Refuse),
+            report(not_ours, DecisionOutcome::NotOurs),
+            refused_at_admission(),
+        ]
+    }
+
+    #[test]
+    fn reports_round_trip_and_are_valid() {
+        for report in reports() {
+            let octets = jcs(&report).unwrap();
+            assert_eq!(serde_json::from_slice::<DecisionReportV1>(&octets).unwrap(), report);
+            let value = serde_json::from_slice(&octets).unwrap();
+            assert!(valid(&value), "{value:#}");
+        }
+    }
+
+    #[test]
+    fn a_body_is_written_in_jcs_form() {
+        let body = example_body();
+        let octets = body.to_jcs().unwrap();
+        assert!(octets.starts_with(br#"{"actions":[{"action":"#));
+        assert_eq!(serde_json::from_slice::<ReportBody>(&octets).unwrap().to_jcs().unwrap(), octets);
+    }
+
+    #[test]
+    fn the_schema_is_closed() {
+        let good = serde_json::to_value(report(refused_body(), DecisionOutcome::Refuse)).unwrap();
+        for (pointer, value) in [
+            ("/version", json!("DecisionReportV2")),
+            ("/body/reason", json!("SOMETHING_ELSE")),
+            ("/body/stage", json!("loading")),
+            ("/body/wireCode", json!("something-else")),
+            ("/body/outcome", json!("allow")),
+            ("/body/messageDigest", json!("ABCD")),
+            ("/body/instant", json!("yesterday")),
+            ("/body/evidence/phase", json!("E")),
+            ("/body/discharged/0", json!(["action"])),
+            ("/envelope/outcome", json!("maybe")),
+            ("/envelope/sequence", json!(0)),
+            ("/envelope/decisionId", json!("1")),
+        ] {
+            let mut bad = good.clone();
+            *bad.pointer_mut(pointer).unwrap() = value;
+            assert!(!valid(&bad), "{pointer}");
+        }
+        let objects = [
+            "",
+            "/body",
+            "/body/evidence",
+            "/body/chain/0",
+            "/body/actions/0",
+            "/body/attributes/0",
+            "/envelope",
+        ];
+        for pointer in objects {
+            let mut bad = good.clone();
+            bad.pointer_mut(pointer).unwrap()["more"] = json!(1);
+            assert!(!valid(&bad), "{pointer}");
+            assert!(serde_json::from_value::<DecisionReportV1>(bad).is_err(), "{pointer}");
+        }
+        for pointer in ["/body/obligations/0", "/body/unjudgedParts/0"] {
+            let mut bad = good.clone();
+            bad.pointer_mut(pointer).unwrap()["more"] = json!(1);
+            assert!(!valid(&bad), "{pointer}");
+        }
+    }
+
+    #[test]
+    fn outcomes_must_fit_together() {
+        let contradictions = [
+            report(refused_body(), DecisionOutcome::Allow),
+            report(example_body(), DecisionOutcome::Refuse),
+            report(example_body(), DecisionOutcome::NotOurs),
+            report(ReportBody { reason: None, ..refused_body() }, DecisionOutcome::Refuse),
+            report(ReportBody { reason: Some(Reason::Expired), ..example_body() }, DecisionOutcome::Allow),
+            {
+                let mut allowed = refused_at_admission();
+                allowed.envelope.outcome = DecisionOutcome::Allow;
+                allowed
+            },
+        ];
+        for report in contradictions {
+            assert!(!valid(&serde_json::to_value(&report).unwrap()), "{report:?}");
+        }
+    }
+
+    #[test]
+    fn the_schema_lists_every_word() {
+        let schema = schema();
+        let words = |name: &str| schema["$defs"][name]["enum"].clone();
+        let reasons: Vec<_> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
+        assert_eq!(words("reason"), json!(reasons));
+        assert_eq!(words("stage"), json!(Stage::PIPELINE));
+        let mut wire: Vec<_> = Reason::ALL
+            .iter()
+            .flat_map(|reason| Stage::PIPELINE.map(|stage| reason.wire_code(stage)))
+            .flatten()
+            .collect();
+        wire.sort_unstable();
+        wire.dedup();
+        assert_eq!(words("wireCode"), json!(wire));
+    }
+
+    /// Schema and type list the same members, each with a description, and no object is open.
+    #[test]
+    fn the_schema_describes_every_member() {
+        let schema = schema();
+        let body = serde_json::to_value(refused_body()).unwrap();
+        let mut body = body.as_object().unwrap().clone();
+        body.insert("notAfter".into(), json!(example_body().not_after));
+        let envelope = serde_json::to_value(refused_at_admission().envelope).unwrap();
+        let obligation = Obligation { action: "a".into(), target: Some("t".into()), policy: "p".into() };
+        let examples = [
+            ("evidence", body["evidence"].clone()),
+            ("action", body["actions"][0].clone()),
+            ("attribute", body["attributes"][0].clone()),
+            ("hop", body["chain"][0].clone()),
+            ("input", body["inputs"][0].clone()),
+            ("unjudgedPart", body["unjudgedParts"][0].clone()),
+            ("obligation", serde_json::to_value(obligation).unwrap()),
+            ("envelope", envelope),
+            ("body", Value::Object(body)),
+        ];
+        let described = |value: &Value| value["description"].as_str().is_some_and(|text| text.len() > 5);
+        let mut objects = 0;
+        for (name, definition) in schema["$defs"].as_object().unwrap() {
+            assert!(described(definition), "{name}");
+            let Some(properties) = definition["properties"].as_object() else { continue };
+            objects += 1;
+            assert_eq!(definition["additionalProperties"], json!(false), "{name}");
+            assert!(properties.values().all(described), "{name}");
+            let (_, example) = examples.iter().find(|(of, _)| of == name).unwrap();
+            let members: BTreeSet<_> = example.as_object().unwrap().keys().collect();
+            assert_eq!(properties.keys().collect::<BTreeSet<_>>(), members, "{name}");
+        }
+        assert_eq!(objects, examples.len());
+        assert!(schema["properties"].as_object().unwrap().values().all(described));
+    }
 }

@@ -10,7 +10,8 @@ use crate::mandate::chain::BindingForm;
 use crate::message::{Digest, RdfPart};
 use crate::rdf::{Budget, RdfError, RdfMediaType, canon, parse_graph};
 use crate::refusal::Reason;
-use oxrdf::{Graph, NamedOrBlankNode};
+use crate::vocab::svc;
+use oxrdf::{Graph, NamedOrBlankNode, NamedOrBlankNodeRef};
 use std::collections::HashSet;
 
 /// The policy content that a credential's issuer signed for. Whether it is one well-formed policy, and whether its id is
@@ -88,7 +89,7 @@ fn embedded(
     if credential.related.iter().any(is_its_entry) {
         return refuse("the policy is embedded and yet digested as a document");
     }
-    let graph = reachable(&credential.graph, node);
+    let graph = policy_content(credential, node);
     if graph.is_empty() {
         return refuse("the policy's node says nothing");
     }
@@ -96,18 +97,23 @@ fn embedded(
     Ok(BoundPolicy { graph, claim: node.clone(), digest, form: BindingForm::Embedded, part: None })
 }
 
-/// The triples that can be reached from a node. All of them are under the same proofs, so none is left out.
-fn reachable(graph: &Graph, start: &NamedOrBlankNode) -> Graph {
-    let mut reached = Graph::new();
-    let mut seen = HashSet::from([start.as_ref()]);
-    let mut waiting = vec![start.as_ref()];
+/// The triples that can be reached from the policy's node. All are under the same proofs, so nothing is left out but
+/// the credential's own claims, which a policy reaches where its assigner is the credential's subject.
+fn policy_content(credential: &Credential, policy: &NamedOrBlankNode) -> Graph {
+    let mut content = Graph::new();
+    let mut seen = HashSet::from([policy.as_ref()]);
+    let mut waiting = vec![policy.as_ref()];
     while let Some(node) = waiting.pop() {
-        for triple in graph.triples_for_subject(node) {
-            reached.insert(triple);
+        let is_subject = matches!(node, NamedOrBlankNodeRef::NamedNode(node) if credential.subject.as_deref() == Some(node.as_str()));
+        for triple in credential.graph.triples_for_subject(node) {
+            if is_subject && triple.predicate.as_str().starts_with(svc::NS) {
+                continue;
+            }
+            content.insert(triple);
             waiting.extend(as_node(triple.object).filter(|object| seen.insert(*object)));
         }
     }
-    reached
+    content
 }
 
 /// Where the content of a reference may come from.

@@ -130,6 +130,12 @@ impl Proof {
         let statement = Statement::read(&options, suite, proof_of, signed, value.as_deref())?;
         Ok(Self { options, value, statement: Some(statement) })
     }
+
+    fn accepted(&self) -> Result<&Statement, PaperError> {
+        self.statement
+            .as_ref()
+            .ok_or_else(|| PaperError::new(Reason::UnknownCryptosuite, "a proof is not eddsa-rdfc-2022"))
+    }
 }
 
 impl Statement {
@@ -185,13 +191,25 @@ impl Statement {
 /// `NO_PROOF`, then `UNKNOWN_CRYPTOSUITE`.
 pub(crate) fn statements(proofs: &[Proof]) -> Result<Vec<&Statement>, PaperError> {
     if proofs.is_empty() {
-        return Err(PaperError::new(Reason::NoProof, "the paper has no proof"));
+        return Err(no_proof());
     }
-    proofs
-        .iter()
-        .map(|proof| proof.statement.as_ref())
-        .collect::<Option<_>>()
-        .ok_or_else(|| PaperError::new(Reason::UnknownCryptosuite, "a proof is not eddsa-rdfc-2022"))
+    proofs.iter().map(Proof::accepted).collect()
+}
+
+/// The statement of the one proof that a presentation has.
+///
+/// # Errors
+/// `MALFORMED` where there are several, `NO_PROOF`, then `UNKNOWN_CRYPTOSUITE`.
+pub(crate) fn only_statement(proofs: &[Proof]) -> Result<&Statement, PaperError> {
+    match proofs {
+        [] => Err(no_proof()),
+        [one] => one.accepted(),
+        _ => Err(PaperError::malformed("a presentation has exactly one proof")),
+    }
+}
+
+fn no_proof() -> PaperError {
+    PaperError::new(Reason::NoProof, "the paper has no proof")
 }
 
 /// The dataset of a proof's options: the proof without `proofValue`, under the document's own `@context`.

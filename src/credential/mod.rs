@@ -13,6 +13,7 @@ pub(crate) mod date_time;
 pub mod issue;
 pub(crate) mod key;
 mod node;
+mod node_object;
 pub(crate) mod presentation;
 mod presentation_graph;
 
@@ -60,3 +61,6 @@ impl From<RdfError> for PaperError {
         paper
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,13 +2,14 @@
 
 use super::challenge::{ChallengeBinding, bound_challenge, is_usable_nonce};
 use super::controller::{KeySource, MethodError, Relationship};
-use super::data_integrity::{Statement, statements};
+use super::data_integrity::{Statement, only_statement};
 use super::key::KeyError;
 use super::presentation_graph::Presentation;
 use super::{Credential, PaperError};
 use crate::config::Config;
+use crate::limits::Limits;
 use crate::message::{Digest, Envelope, IntentGraph, PresentationPart};
-use crate::protocol::{Binding, ProtocolDocument};
+use crate::protocol::{Binding, ProtocolDocument, ProtocolSettings};
 use crate::rdf::Budget;
 use crate::refusal::{Reason, Refusal, Stage};
 use crate::request::{Actor, Instant, Request};
@@ -46,6 +47,16 @@ pub(crate) struct Expected<'a> {
     pub(crate) skew: TimeDelta,
 }
 
+/// What the configuration says about presentations.
+#[derive(Debug, Clone, Copy)]
+struct Bounds<'a> {
+    domains: &'a [String],
+    limits: &'a Limits,
+    max_age: TimeDelta,
+    skew: TimeDelta,
+    max_controller_age: TimeDelta,
+}
+
 impl VerifiedPresentation {
     /// Verifies the message's presentation: form, proof by the holder's authentication key, challenge (plain or
     /// bound), domain, age, and that the holder is the actor and is named by every credential.
@@ -62,9 +73,37 @@ impl VerifiedPresentation {
         config: &Config,
         budget: &mut Budget,
     ) -> Result<Self, Refusal> {
+        let bounds = Bounds {
+            domains: &config.domains,
+            limits: &config.limits,
+            max_age: config.max_presentation_age,
+            skew: config.skew,
+            max_controller_age: config.max_controller_age,
+        };
+        Self::verify_within(envelope, &intent.hash, &protocol.settings, request, &bounds, budget)
+            .map_err(|error| error.at(Stage::Presentation))
+    }
+
+    fn verify_within(
+        envelope: &Envelope,
+        intent_hash: &str,
+        protocol: &ProtocolSettings,
+        request: &Request,
+        bounds: &Bounds<'_>,
+        budget: &mut Budget,
+    ) -> Result<Self, PaperError> {
+        let presentation = match &envelope.presentation {
+            None => return Err(PaperError::new(Reason::AuthorizationMissing, "no authorization part")),
+            Some(PresentationPart::Jose { .. }) => {
+                return Err(PaperError::new(Reason::UnknownCryptosuite, "JOSE is not accepted"));
+            }
+            Some(PresentationPart::DataIntegrity { document, .. }) => {
+                Presentation::read(document, bounds.limits, budget)?
+            }
+        };
         let domain = match &request.facts.domain {
-            Some(domain) => config.domains.iter().find(|configured| *configured == domain),
-            None => config.domains.first(),
+            Some(domain) => bounds.domains.iter().find(|configured| *configured == domain),
+            None => bounds.domains.first(),
         };
         let nonce = request.facts.challenge.as_deref();
         // A binding that cannot be computed is one that nothing answers.
@@ -75,8 +114,8 @@ impl VerifiedPresentation {
                 message_id: &envelope.facts.message_id,
                 context_id: envelope.facts.context_id.as_deref(),
                 task_id: envelope.facts.task_id.as_deref(),
-                protocol_hash: protocol.hash().as_str(),
-                intent_hash: &intent.hash,
+                protocol_hash: protocol.hash.as_str(),
+                intent_hash,
                 rest_digest: envelope.rest_digest,
             };
             bound_challenge(&binding).ok()
@@ -84,36 +123,18 @@ impl VerifiedPresentation {
         let expected = Expected {
             nonce,
             bound: bound.as_deref(),
-            binding: protocol.settings.binding,
+            binding: protocol.binding,
             domain: domain.map(String::as_str),
             actor: &request.facts.actor,
             keys: KeySource {
                 documents: &request.snapshot.controllers,
                 now: request.snapshot.instant,
-                max_age: config.max_controller_age,
+                max_age: bounds.max_controller_age,
             },
-            max_age: config.max_presentation_age,
-            skew: config.skew,
+            max_age: bounds.max_age,
+            skew: bounds.skew,
         };
-        Self::read(envelope.presentation.as_ref(), config, budget)
-            .and_then(|presentation| Self::check(presentation, &expected))
-            .map_err(|error| error.at(Stage::Presentation))
-    }
-
-    fn read(
-        part: Option<&PresentationPart>,
-        config: &Config,
-        budget: &mut Budget,
-    ) -> Result<Presentation, PaperError> {
-        match part {
-            None => Err(PaperError::new(Reason::AuthorizationMissing, "no authorization part")),
-            Some(PresentationPart::Jose { .. }) => {
-                Err(PaperError::new(Reason::UnknownCryptosuite, "JOSE presentations are not accepted"))
-            }
-            Some(PresentationPart::DataIntegrity { document, .. }) => {
-                Presentation::read(document, &config.limits, budget)
-            }
-        }
+        Self::check(presentation, &expected)
     }
 
     /// Judges a presentation that was read.
@@ -122,10 +143,7 @@ impl VerifiedPresentation {
     /// Those of [`VerifiedPresentation::verify`] from `NO_PROOF` on, in that order.
     pub(crate) fn check(presentation: Presentation, expected: &Expected<'_>) -> Result<Self, PaperError> {
         let Presentation { holder, digest, proofs, credentials } = presentation;
-        let statement = match statements(&proofs)?.as_slice() {
-            [one] => *one,
-            _ => return Err(PaperError::malformed("a presentation has exactly one proof")),
-        };
+        let statement = only_statement(&proofs)?;
         if statement.purpose != sec::AUTHENTICATION_METHOD {
             return Err(PaperError::new(Reason::ProofPurposeMismatch, "the purpose is not authentication"));
         }

@@ -30,7 +30,7 @@ impl Presentation {
     /// of its credentials as each reads on its own (`mandate.md` 2).
     ///
     /// # Errors
-    /// `LIMIT_EXCEEDED`, `MALFORMED`, `REMOTE_CONTEXT`, `NO_PROOF`.
+    /// `LIMIT_EXCEEDED`, `MALFORMED`, `REMOTE_CONTEXT`.
     pub(crate) fn read(document: &Value, limits: &Limits, budget: &mut Budget) -> Result<Self, PaperError> {
         let secured = Secured::split(document)?;
         let papers = embedded(&secured.unsecured)?;
@@ -97,9 +97,6 @@ fn check_limits(secured: &Secured, papers: &[&Value], limits: &Limits) -> Result
         .sum();
     if secured.proofs.len().saturating_add(of_credentials) > limits.proofs {
         return Err(PaperError::new(Reason::LimitExceeded, "more proofs than are judged"));
-    }
-    if secured.proofs.len() > 1 {
-        return Err(PaperError::malformed("a presentation has exactly one proof"));
     }
     Ok(())
 }

@@ -2,7 +2,13 @@
 //!
 //! A [`Ledger`] makes "allow" happen at most once for each (effective context, holder, message id) and for each
 //! (holder, domain, challenge). Promise: no double allow, no lost report, and an error always refuses.
+//!
+//! What each answer does to a message's id: an allow reserves it for ever (until pruning, which raises the floor above
+//! it); a refusal, a stale candidate and an error reserve nothing, so the same message may be tried again.
 
+mod chain;
+#[cfg(test)]
+mod conformance;
 mod sqlite;
 
 pub use sqlite::SqliteLedger;
@@ -14,6 +20,13 @@ use crate::refusal::Reason;
 use crate::request::Instant;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Octets of one report. A report repeats identifiers of a message (1 MiB at most) a few times over. The one member
+/// that can outgrow that is the SHACL report: over this bound it is left out and its path recorded as redacted. A
+/// report that is still larger is not recorded, and the decision is refused.
+///
+/// Within it, junk is not bounded yet: refusals before a verified holder will be aggregated beyond a rate.
+pub(crate) const MAX_REPORT_BYTES: usize = 4 << 20;
+
 /// Why the ledger could not answer. The decision is `LEDGER_UNAVAILABLE`; the cause goes to the log, never to a peer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -24,6 +37,20 @@ pub enum LedgerError {
     /// The store failed.
     #[error("the ledger's store failed: {0}")]
     Store(String),
+    /// What was to be recorded contradicts itself or this ledger: a broken invariant of the caller.
+    #[error("this cannot be recorded: {0}")]
+    Contradictory(&'static str),
+    /// A report is larger than a row may be.
+    #[error("a report of {0} octets is larger than the ledger keeps")]
+    ReportTooLarge(usize),
+    /// A row of the chain is not what was written.
+    #[error("row {sequence} of the ledger is not what was written: {problem}")]
+    ChainBroken {
+        /// The first row that does not hold.
+        sequence: u64,
+        /// What does not hold.
+        problem: &'static str,
+    },
 }
 
 /// What the ledger contributes to a snapshot.
@@ -124,6 +151,9 @@ impl Recorded {
 
 /// Durable, atomic memory of decisions. The trait is sealed by [`Recorded`]: only this crate can prove a row.
 pub trait Ledger: Send + Sync + std::fmt::Debug {
+    /// The domain that this ledger serves. It admits for no other: two ledgers need two domains.
+    fn domain(&self) -> &str;
+
     /// What admission will compare against, read before an evaluation.
     ///
     /// # Errors
@@ -142,4 +172,10 @@ pub trait Ledger: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// [`LedgerError`]: nothing was written.
     fn record(&self, entry: Entry<'_>) -> Result<DecisionReportV1, LedgerError>;
+
+    /// Remembers ids as revoked. Once seen revoked, an id stays so.
+    ///
+    /// # Errors
+    /// [`LedgerError`]: nothing was written.
+    fn mark_revoked(&self, ids: &BTreeSet<String>) -> Result<(), LedgerError>;
 }

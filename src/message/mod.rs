@@ -5,6 +5,7 @@
 
 pub(crate) mod action;
 pub(crate) mod admit;
+pub mod compose;
 pub(crate) mod digest;
 mod form;
 pub(crate) mod intent;

@@ -234,6 +234,7 @@ impl Decimal {
 mod tests {
     use super::*;
     use crate::message::digest::jcs;
+    use proptest::prelude::*;
     use serde_json::json;
 
     fn parse(text: &str) -> Result<Value, JsonError> {
@@ -424,6 +425,46 @@ mod tests {
         assert_eq!(read_value(&json!([1, 2, 3, 4]), &limits), Err(VALUES));
         assert_eq!(read_value(&json!("x".repeat(64)), &limits), Err(JsonError::TooLarge));
         assert!(read_value(&json!(9_007_199_254_740_993_u64), &limits).is_err());
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let number = prop_oneof![
+            (-1_000_000_000_000i64..1_000_000_000_000).prop_map(Value::from),
+            any::<f64>().prop_filter_map("finite", |double| Number::from_f64(double).map(Value::Number)),
+        ];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::Bool),
+            number,
+            any::<String>().prop_map(Value::String)
+        ];
+        leaf.prop_recursive(6, 64, 8, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..8).prop_map(Value::Array),
+                prop::collection::btree_map(any::<String>(), inner, 0..8)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_jcs_writes_is_read_back_the_same(value in any_json()) {
+            let canonical = jcs(&value).unwrap();
+            let again = read(&canonical, &Limits::default()).unwrap();
+            prop_assert_eq!(jcs(&again).unwrap(), canonical);
+        }
+
+        #[test]
+        fn what_is_accepted_another_reader_accepts_alike(value in any_json(), at in any::<prop::sample::Index>(), octet in any::<u8>()) {
+            let mut octets = serde_json::to_vec(&value).unwrap();
+            let at = at.index(octets.len());
+            octets[at] = octet;
+            if let Ok(strict) = read(&octets, &Limits::default()) {
+                let lenient: Value = serde_json::from_slice(&octets).unwrap();
+                prop_assert_eq!(jcs(&strict).unwrap(), jcs(&lenient).unwrap());
+            }
+        }
     }
 
     #[test]

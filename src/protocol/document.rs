@@ -2,7 +2,11 @@
 
 use super::ProtocolHash;
 use crate::limits::Limits;
+use crate::rdf::{self, Budget, RdfMediaType};
 use crate::shape::CompiledShapes;
+use crate::vocab::{a2a, sh};
+use oxrdf::vocab::rdf::TYPE;
+use oxrdf::{Graph, NamedNode, NamedNodeRef, NamedOrBlankNode, NamedOrBlankNodeRef, TermRef, TripleRef};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How strictly a presentation must be bound to its message under a protocol.
@@ -75,8 +79,20 @@ impl ProtocolDocument {
         settings: ProtocolSettings,
         limits: &Limits,
     ) -> Result<Self, LoadError> {
-        let _ = (text, media_type, settings, limits);
-        Err(LoadError::Malformed("not implemented".into()))
+        let (graph, found) = read(text, media_type, limits)?;
+        if found != settings.hash {
+            return Err(LoadError::HashMismatch { found });
+        }
+        let id = the_document(&graph)?;
+        let request = shapes_of(&graph, &id, a2a::REQUEST_SHAPE)?;
+        let response = shapes_of(&graph, &id, a2a::RESPONSE_SHAPE)?;
+        if request.is_empty() {
+            return Err(LoadError::Malformed("the document has no a2a:requestShape".into()));
+        }
+        let request_shapes = CompiledShapes::compile_without(&graph, &request, &response)
+            .map_err(|error| LoadError::Shape(error.to_string()))?;
+        let request_paths = request_shapes.paths().clone();
+        Ok(Self { settings, id: id.into_string(), request_shapes, request_paths })
     }
 
     /// The hash of a document's graph (HASH-1), read as Turtle or JSON-LD. The hash says nothing about whether the
@@ -85,8 +101,7 @@ impl ProtocolDocument {
     /// # Errors
     /// [`LoadError::Malformed`]
     pub fn hash_of(text: &str, media_type: &str, limits: &Limits) -> Result<ProtocolHash, LoadError> {
-        let _ = (text, media_type, limits);
-        Err(LoadError::Malformed("not implemented".into()))
+        Ok(read(text, media_type, limits)?.1)
     }
 
     /// The pin.
@@ -97,5 +112,174 @@ impl ProtocolDocument {
     /// The document's IRI, which is a label and not its identity.
     pub fn id(&self) -> &str {
         &self.id
+    }
+}
+
+/// Parses a document and hashes its whole graph. The operator's documents are not a message's work: each has a budget
+/// of its own.
+fn read(text: &str, media_type: &str, limits: &Limits) -> Result<(Graph, ProtocolHash), LoadError> {
+    let malformed = |error: rdf::RdfError| LoadError::Malformed(error.to_string());
+    let media_type = RdfMediaType::parse(media_type)
+        .ok_or_else(|| LoadError::Malformed("a document is Turtle or JSON-LD".into()))?;
+    let graph = rdf::parse_graph(text, media_type, limits).map_err(malformed)?;
+    let canonical = rdf::canon::graph(&graph, &mut Budget::new(limits)).map_err(malformed)?;
+    Ok((graph, ProtocolHash::of_canonical(&canonical)))
+}
+
+/// The one subject typed `a2a:ProtocolDocument`, which is an IRI.
+fn the_document(graph: &Graph) -> Result<NamedNode, LoadError> {
+    let class = NamedNodeRef::new_unchecked(a2a::PROTOCOL_DOCUMENT);
+    let mut documents = graph.subjects_for_predicate_object(TYPE, class);
+    match (documents.next(), documents.next()) {
+        (Some(NamedOrBlankNodeRef::NamedNode(id)), None) => Ok(id.into_owned()),
+        _ => Err(LoadError::Malformed(
+            "the graph does not hold exactly one a2a:ProtocolDocument with an IRI".into(),
+        )),
+    }
+}
+
+/// The document's shapes for one direction; each is typed `sh:NodeShape` in this graph (PDM-3).
+fn shapes_of(graph: &Graph, id: &NamedNode, predicate: &str) -> Result<Vec<NamedOrBlankNode>, LoadError> {
+    let class = NamedNodeRef::new_unchecked(sh::NODE_SHAPE);
+    let mut shapes = Vec::new();
+    for object in graph.objects_for_subject_predicate(id, NamedNodeRef::new_unchecked(predicate)) {
+        let shape: NamedOrBlankNode = match object {
+            TermRef::NamedNode(iri) => iri.into_owned().into(),
+            TermRef::BlankNode(node) => node.into_owned().into(),
+            _ => return Err(LoadError::Malformed("a shape of the document is a literal".into())),
+        };
+        if !graph.contains(TripleRef::new(&shape, TYPE, class)) {
+            return Err(LoadError::Malformed(format!("{shape} is no sh:NodeShape of the document's graph")));
+        }
+        shapes.push(shape);
+    }
+    Ok(shapes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PREFIXES: &str =
+        "@prefix a2a: <https://w3id.org/jeswr/a2a#>. @prefix sh: <http://www.w3.org/ns/shacl#>.
+        @prefix owl: <http://www.w3.org/2002/07/owl#>. @prefix ex: <https://example.org/>. ";
+    const SHAPE: &str = "ex:Request a sh:NodeShape; sh:property [ sh:path ex:name; sh:minCount 1 ]. ";
+
+    fn hash(body: &str) -> ProtocolHash {
+        let text = format!("{PREFIXES}{body}");
+        ProtocolDocument::hash_of(&text, "text/turtle", &Limits::default()).expect("the document is RDF")
+    }
+
+    fn settings(hash: ProtocolHash) -> ProtocolSettings {
+        ProtocolSettings {
+            hash,
+            actions: BTreeMap::new(),
+            parameters: BTreeMap::new(),
+            security_bearing: true,
+            binding: Binding::Accepted,
+            declared: true,
+        }
+    }
+
+    /// Loads a document under its own hash.
+    fn load(body: &str) -> Result<ProtocolDocument, LoadError> {
+        let text = format!("{PREFIXES}{body}");
+        ProtocolDocument::load(&text, "text/turtle", settings(hash(body)), &Limits::default())
+    }
+
+    fn malformed(body: &str) -> bool {
+        matches!(load(body), Err(LoadError::Malformed(_)))
+    }
+
+    fn shape_refused(body: &str) -> bool {
+        matches!(load(body), Err(LoadError::Shape(_)))
+    }
+
+    #[test]
+    fn a_document_loads_under_its_hash() {
+        let document = load(&format!("ex:p a a2a:ProtocolDocument; a2a:requestShape ex:Request. {SHAPE}"))
+            .expect("the document is well-formed");
+        assert_eq!(document.id(), "https://example.org/p");
+        assert_eq!(document.request_paths, BTreeSet::from(["https://example.org/name".to_owned()]));
+    }
+
+    #[test]
+    fn another_hash_is_refused_before_the_document_is_looked_at() {
+        let other = hash("ex:a ex:b ex:c.");
+        let text = format!("{PREFIXES} ex:no ex:document ex:here.");
+        let refused = ProtocolDocument::load(&text, "text/turtle", settings(other), &Limits::default());
+        assert!(matches!(refused, Err(LoadError::HashMismatch { .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn a_document_is_exactly_one_subject_with_an_iri() {
+        assert!(malformed(SHAPE));
+        assert!(malformed(&format!("[] a a2a:ProtocolDocument; a2a:requestShape ex:Request. {SHAPE}")));
+        assert!(malformed(&format!(
+            "ex:p a a2a:ProtocolDocument; a2a:requestShape ex:Request. ex:q a a2a:ProtocolDocument. {SHAPE}"
+        )));
+    }
+
+    #[test]
+    fn a_document_has_a_request_shape_in_its_graph() {
+        assert!(malformed(&format!("ex:p a a2a:ProtocolDocument. {SHAPE}")));
+        assert!(malformed(&format!("ex:p a a2a:ProtocolDocument; a2a:requestShape ex:Elsewhere. {SHAPE}")));
+        assert!(malformed(&format!(
+            "ex:p a a2a:ProtocolDocument; a2a:requestShape ex:Request, \"x\". {SHAPE}"
+        )));
+        assert!(malformed(
+            "ex:p a a2a:ProtocolDocument; a2a:requestShape ex:S. ex:S sh:property [ sh:path ex:a; sh:minCount 1 ]."
+        ));
+    }
+
+    #[test]
+    fn a_response_shape_must_be_in_the_graph_too() {
+        assert!(malformed(&format!(
+            "ex:p a a2a:ProtocolDocument; a2a:requestShape ex:Request; a2a:responseShape ex:Elsewhere. {SHAPE}"
+        )));
+    }
+
+    #[test]
+    fn a_document_that_imports_is_refused() {
+        assert!(shape_refused(&format!(
+            "ex:p a a2a:ProtocolDocument; a2a:requestShape ex:Request; owl:imports ex:other. {SHAPE}"
+        )));
+        assert!(shape_refused(&format!(
+            "ex:p a a2a:ProtocolDocument; a2a:requestShape ex:Request; sh:shapesGraph ex:other. {SHAPE}"
+        )));
+    }
+
+    #[test]
+    fn a_response_shape_judges_no_request() {
+        let document = load(&format!(
+            "ex:p a a2a:ProtocolDocument; a2a:requestShape ex:Request; a2a:responseShape ex:Response. {SHAPE}
+             ex:Response a sh:NodeShape; sh:targetClass a2a:Intent; sh:property ex:answer.
+             ex:answer a sh:PropertyShape; sh:targetClass a2a:Intent; sh:path ex:answer; sh:minCount 1."
+        ))
+        .expect("the document is well-formed");
+        let data = "<urn:i> a <https://w3id.org/jeswr/a2a#Intent>; <https://example.org/name> \"n\".";
+        let data = rdf::parse_graph(data, RdfMediaType::Turtle, &Limits::default()).expect("RDF");
+        let focus = NamedNode::new_unchecked("urn:i").into();
+        let judged = document.request_shapes.validate_focus(&data, &focus, &Limits::default());
+        assert!(matches!(judged, Ok(crate::shape::Validation::Conforms)), "{judged:?}");
+    }
+
+    #[test]
+    fn only_turtle_and_json_ld_are_read() {
+        let refused = ProtocolDocument::hash_of("", "application/n-triples", &Limits::default());
+        assert!(matches!(refused, Err(LoadError::Malformed(_))));
+    }
+
+    #[test]
+    fn the_worked_document_has_its_published_hash() {
+        let Some(text) =
+            crate::shape::tests::shared("vectors/a2a-rdf/cases/intent-valid/protocol-document.ttl")
+        else {
+            return;
+        };
+        let pin = "sha256:4af1e70e42283872cbc0dd3a5eeaa1bd86adda728c993447bed8930d990ab509";
+        let pin: ProtocolHash = pin.parse().expect("a hash");
+        let document = ProtocolDocument::load(&text, "text/turtle", settings(pin), &Limits::default());
+        assert!(document.is_ok(), "{document:?}");
     }
 }

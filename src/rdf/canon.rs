@@ -6,13 +6,9 @@ use rdf_canon::{CanonicalizationError, CanonicalizationOptions};
 use sha2::{Digest, Sha256, Sha384};
 use std::collections::HashMap;
 
-/// Quads that the calls of Hash N-Degree Quads of one run may serialize, about: a call hashes the quads of every
-/// neighbour of its node, so a count of calls alone would not bound the work.
-const SERIALIZED_QUADS: usize = 1 << 18;
-
-/// How often one node may be the same neighbour of another, by the same predicate and position, in different graphs:
-/// RDFC-1.0 goes through all orders of such repetitions without making a call.
-const REPETITIONS: usize = 4;
+/// Quads that all calls of Hash N-Degree Quads for one message may serialize, about: a call hashes the quads of every
+/// neighbour of its node, so a count of calls alone would not bound the work. The costliest W3C entry needs half.
+pub(super) const SERIALIZED_QUADS: usize = 1 << 16;
 
 /// The hash that RDFC-1.0 uses internally and the caller uses on the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,12 +55,14 @@ fn labels(
     if let Some(labels) = issue(dataset, hash, 0)? {
         return Ok(labels);
     }
-    let most = budget.canonicalization_calls.min(SERIALIZED_QUADS / cost_of_a_call(dataset)?);
+    let cost = cost_of_a_call(dataset);
+    let most = budget.canonicalization_calls.min(budget.serialized_quads / cost);
     let mut limit = 1;
     loop {
         let charge = limit.min(most);
         if let Some(labels) = issue(dataset, hash, charge)? {
             budget.canonicalization_calls = budget.canonicalization_calls.saturating_sub(charge);
+            budget.serialized_quads = budget.serialized_quads.saturating_sub(charge.saturating_mul(cost));
             return Ok(labels);
         }
         if charge == most {
@@ -93,11 +91,10 @@ fn issue(
     }
 }
 
-/// The most quads that one call of Hash N-Degree Quads serializes, at least one.
-///
-/// # Errors
-/// [`RdfError::BudgetExceeded`] if orders of repetitions would have to be gone through.
-fn cost_of_a_call(dataset: &oxrdf02::Dataset) -> Result<usize, RdfError> {
+/// The most quads that one call of Hash N-Degree Quads serializes, at least one. Where one node is the same neighbour
+/// several times (in different graphs, or as the name of a graph), RDFC-1.0 also goes through all orders of these
+/// repetitions without making a call; a step of an order counts like a quad.
+fn cost_of_a_call(dataset: &oxrdf02::Dataset) -> usize {
     let mut quads_of: HashMap<&str, Vec<oxrdf02::QuadRef<'_>>> = HashMap::new();
     for quad in dataset {
         for (_, label) in blank_nodes(quad) {
@@ -116,16 +113,17 @@ fn cost_of_a_call(dataset: &oxrdf02::Dataset) -> Result<usize, RdfError> {
             for (position, related) in blank_nodes(*quad).filter(|(_, related)| related != label) {
                 cost = cost.saturating_add(quads_of.get(related).map_or(0, Vec::len));
                 let predicate = if position == 'g' { "" } else { quad.predicate.as_str() };
-                let count = repetitions.entry((position, predicate, related)).or_default();
-                *count += 1;
-                if *count > REPETITIONS {
-                    return Err(RdfError::BudgetExceeded);
-                }
+                *repetitions.entry((position, predicate, related)).or_default() += 1;
             }
         }
-        most = most.max(cost);
+        let orders = repetitions.values().map(|count| steps_of_all_orders(*count));
+        most = most.max(orders.fold(cost, usize::saturating_add));
     }
-    Ok(most)
+    most
+}
+
+fn steps_of_all_orders(items: usize) -> usize {
+    (1..=items).fold(items, usize::saturating_mul)
 }
 
 /// A digest that two blank nodes share exactly if RDFC-1.0 gives them the same first-degree hash.

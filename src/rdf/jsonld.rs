@@ -4,6 +4,7 @@ use super::meter::Meter;
 use super::safe_mode::{self, Dialect, malformed};
 use super::{RdfError, contexts};
 use crate::limits::Limits;
+use crate::message::strict_json::{self, JsonError};
 use oxjsonld::{JsonLdParser, JsonLdRemoteDocument};
 use oxrdf::{Dataset, Graph, Quad};
 use serde_json::Value;
@@ -17,7 +18,7 @@ pub(crate) fn parse_document(text: &str, limits: &Limits) -> Result<Graph, RdfEr
     if text.len() > limits.graph_bytes {
         return Err(RdfError::TooLarge("octets in a graph"));
     }
-    let document = read(text)?;
+    let document = read(text, limits)?;
     let quads = quads(&document, Dialect::Document, limits)?;
     if quads.iter().any(|quad| !quad.graph_name.is_default_graph()) {
         return Err(malformed("a graph is named"));
@@ -41,9 +42,12 @@ pub(crate) fn parse_paper(paper: &Value, limits: &Limits) -> Result<Dataset, Rdf
     Ok(dataset)
 }
 
-/// The strict reader replaces this: it also refuses duplicate members.
-fn read(text: &str) -> Result<Value, RdfError> {
-    serde_json::from_str(text).map_err(|_| malformed("the text is not strict JSON"))
+fn read(text: &str, limits: &Limits) -> Result<Value, RdfError> {
+    strict_json::read(text.as_bytes(), limits).map_err(|error| match error {
+        JsonError::TooLarge => RdfError::TooLarge("octets in a graph"),
+        JsonError::Limit(name) => RdfError::TooLarge(name),
+        JsonError::Malformed(reason) => malformed(reason),
+    })
 }
 
 fn quads(document: &Value, dialect: Dialect, limits: &Limits) -> Result<Vec<Quad>, RdfError> {
@@ -69,7 +73,9 @@ fn quads(document: &Value, dialect: Dialect, limits: &Limits) -> Result<Vec<Quad
 
 fn load(url: &str) -> Result<JsonLdRemoteDocument, Box<dyn std::error::Error + Send + Sync>> {
     let context = contexts::pinned(url).ok_or("not pinned")?;
-    Ok(JsonLdRemoteDocument { document: context.text.into(), document_url: url.to_owned() })
+    // Without a URL: the library would take one term for two if two contexts define it alike, and no pinned context
+    // holds anything relative.
+    Ok(JsonLdRemoteDocument { document: context.text.into(), document_url: String::new() })
 }
 
 #[cfg(test)]

@@ -2,12 +2,18 @@
 
 use super::RdfError;
 use crate::limits::Limits;
+use oxrdf::vocab::rdf;
 use oxrdf::{BlankNode, GraphNameRef, NamedOrBlankNodeRef, QuadRef, TermRef};
 use std::collections::HashSet;
 
 /// How many times its own byte limit a document's terms may add up to once prefixes and terms are written out. A few
 /// kilobytes of prefix used by every triple would else fill gigabytes.
 const EXPANSION: usize = 16;
+
+/// The octets that all terms of one document may have together, each counted where it stands.
+pub(super) fn octets_of_all_terms(limits: &Limits) -> usize {
+    limits.graph_bytes.saturating_mul(EXPANSION)
+}
 
 /// Counts what a parser emits, and refuses the first quad over a limit or beyond RDF 1.1, which RDFC-1.0 is for. (The
 /// parsers read RDF 1.2, because a dependency switches that on.)
@@ -21,11 +27,6 @@ pub(super) struct Meter<'a> {
 impl<'a> Meter<'a> {
     pub(super) fn new(limits: &'a Limits) -> Self {
         Self { limits, triples: 0, octets: 0, blank_nodes: HashSet::new() }
-    }
-
-    /// Quads counted so far, repetitions included.
-    pub(super) fn quads(&self) -> usize {
-        self.triples
     }
 
     /// Counts one quad.
@@ -49,6 +50,9 @@ impl<'a> Meter<'a> {
                 self.text(literal.value())?;
                 self.text(literal.datatype().as_str())?;
                 self.text(literal.language().unwrap_or_default())?;
+                if literal.language().is_none() && literal.datatype() == rdf::LANG_STRING {
+                    return Err(RdfError::Malformed("a language-tagged literal has no language".into()));
+                }
                 if literal.direction().is_some() {
                     return Err(RdfError::Malformed("a literal has a base direction (RDF 1.2)".into()));
                 }
@@ -67,7 +71,7 @@ impl<'a> Meter<'a> {
             return Err(RdfError::TooLarge("octets in a term"));
         }
         self.octets = self.octets.saturating_add(text.len());
-        if self.octets > self.limits.graph_bytes.saturating_mul(EXPANSION) {
+        if self.octets > octets_of_all_terms(self.limits) {
             return Err(RdfError::TooLarge("octets in all terms"));
         }
         Ok(())

@@ -66,6 +66,7 @@ pub(crate) enum RdfError {
 pub(crate) struct Budget {
     canonicalization_calls: usize,
     canonicalizations: usize,
+    serialized_quads: usize,
 }
 
 impl Budget {
@@ -73,6 +74,7 @@ impl Budget {
         Self {
             canonicalization_calls: limits.canonicalization_calls,
             canonicalizations: limits.canonicalizations,
+            serialized_quads: canon::SERIALIZED_QUADS,
         }
     }
 }

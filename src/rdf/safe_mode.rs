@@ -6,7 +6,7 @@
 
 mod context;
 
-use super::RdfError;
+use super::{RdfError, meter};
 use crate::limits::Limits;
 use context::{Active, Coercion, Container, Contexts, Name, Term};
 use oxrdf::{GraphNameRef, NamedOrBlankNodeRef, QuadRef, TermRef};
@@ -120,6 +120,7 @@ pub(super) fn expected(document: &Value, dialect: Dialect, limits: &Limits) -> R
         contexts: Contexts::new(dialect, limits),
         expected: Expected::default(),
         depth: 0,
+        octets: 0,
     };
     let empty = Arc::new(Active::default());
     match (document, dialect) {
@@ -173,6 +174,7 @@ struct Walk<'l> {
     contexts: Contexts<'l>,
     expected: Expected,
     depth: usize,
+    octets: usize,
 }
 
 /// Where a value stands.
@@ -280,7 +282,7 @@ impl Walk<'_> {
         };
         for iri in types {
             let at = Position { graph, subject: &subject, predicate: &format!("{RDF}type") };
-            self.note(&at, &format!("<{iri}>"));
+            self.note(&at, &format!("<{iri}>"))?;
         }
         self.properties(object, active, &scoped, graph, &subject)?;
         self.depth -= 1;
@@ -329,7 +331,10 @@ impl Walk<'_> {
         let mut result = Arc::clone(active);
         for name in names {
             match active.expand(name, true) {
-                Name::Iri(iri) => iris.push(iri),
+                Name::Iri(iri) => {
+                    self.spend(iri.len())?;
+                    iris.push(iri);
+                }
                 _ => return Err(malformed("a type has no meaning in its context")),
             }
             if let Some(scoped) = active.term(name).and_then(|term| term.context) {
@@ -378,13 +383,13 @@ impl Walk<'_> {
     ) -> Result<(), RdfError> {
         let (first, rest, nil) = (format!("{RDF}first"), format!("{RDF}rest"), format!("<{RDF}nil>"));
         let cell = |predicate| Position { graph: at.graph, subject: BLANK, predicate };
-        self.note(at, if items.is_empty() { &nil } else { BLANK });
+        self.note(at, if items.is_empty() { &nil } else { BLANK })?;
         for (index, item) in items.iter().enumerate() {
             if matches!(item, Value::Object(object) if has_keyword(object, active, &["@list", "@set"])) {
                 return Err(malformed("a list holds a list or set"));
             }
             self.value(key, item, active, &cell(&first))?;
-            self.note(&cell(&rest), if index + 1 == items.len() { &nil } else { BLANK });
+            self.note(&cell(&rest), if index + 1 == items.len() { &nil } else { BLANK })?;
         }
         Ok(())
     }
@@ -419,10 +424,10 @@ impl Walk<'_> {
         term: Option<&Term<'a>>,
         at: &Position<'_>,
     ) -> Result<(), RdfError> {
-        if at.graph != DEFAULT && self.dialect == Dialect::Document {
+        if self.dialect == Dialect::Document {
             return Err(malformed("a graph is named"));
         }
-        self.note(at, BLANK);
+        self.note(at, BLANK)?;
         let embeds_paper = term.and_then(|term| term.context).is_some_and(|scoped| scoped.context.is_null());
         let active = self.enter(object, active, term)?;
         if !embeds_paper {
@@ -472,8 +477,7 @@ impl Walk<'_> {
             return self.value_object(object, &active, at);
         }
         let name = self.node(object, &active, at.graph)?;
-        self.note(at, &name);
-        Ok(())
+        self.note(at, &name)
     }
 
     /// `{"@list": [...]}` or `{"@set": [...]}`.
@@ -517,10 +521,7 @@ impl Walk<'_> {
             }
         }
         match (value, &datatype, language) {
-            (Some(Value::String(text)), None, Some(language)) => {
-                self.note(at, &tagged(text, language));
-                Ok(())
-            }
+            (Some(Value::String(text)), None, Some(language)) => self.note(at, &tagged(text, language)),
             (Some(value), datatype, None) => self.literal(value, datatype.as_deref(), at),
             _ => Err(malformed("a value object is contradictory")),
         }
@@ -543,8 +544,7 @@ impl Walk<'_> {
             (Some(Coercion::Id | Coercion::Vocab), Value::String(text)) => {
                 let vocabulary = term.is_some_and(|term| term.coercion == Coercion::Vocab);
                 let name = named(scoped.expand(text, vocabulary))?;
-                self.note(at, &name);
-                Ok(())
+                self.note(at, &name)
             }
             (Some(Coercion::Datatype(datatype)), value) => self.literal(value, Some(datatype), at),
             (Some(Coercion::Plain) | None, Value::String(text)) => {
@@ -552,7 +552,6 @@ impl Walk<'_> {
                     Some(language) => self.note(at, &tagged(text, language)),
                     None => self.note(at, &typed(text, &format!("{XSD}string"))),
                 }
-                Ok(())
             }
             (Some(Coercion::Plain) | None, value) => self.literal(value, None, at),
             (Some(_), _) => Err(malformed("a value is not of its term's type")),
@@ -562,19 +561,20 @@ impl Walk<'_> {
     fn literal(&mut self, value: &Value, datatype: Option<&str>, at: &Position<'_>) -> Result<(), RdfError> {
         let by_default = |local: &str| datatype.map_or_else(|| format!("{XSD}{local}"), str::to_owned);
         match value {
-            Value::String(text) => self.note(at, &typed(text, &by_default("string"))),
-            Value::Bool(value) => self.note(at, &typed(&value.to_string(), &by_default("boolean"))),
+            Value::String(text) => self.note(at, &typed(text, &by_default("string")))?,
+            Value::Bool(value) => self.note(at, &typed(&value.to_string(), &by_default("boolean")))?,
             Value::Number(number) => {
                 let double = format!("{XSD}double");
                 let whole = number.is_i64() || number.is_u64();
                 if whole && datatype != Some(double.as_str()) {
-                    self.note(at, &typed(&number.to_string(), &by_default("integer")));
+                    self.note(at, &typed(&number.to_string(), &by_default("integer")))?;
                 } else {
                     // A whole number written as 1.0 is an integer in RDF.
                     let whole =
                         number.as_f64().is_some_and(|value| value.fract() == 0.0 && value.abs() < 1e21);
                     let datatype = by_default(if whole { "integer" } else { "double" });
                     let place = place(at.graph, at.subject, at.predicate);
+                    self.spend(place.len())?;
                     self.expected.numbers.push(format!("{place}^^{datatype}"));
                 }
             }
@@ -583,10 +583,24 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn note(&mut self, at: &Position<'_>, object: &str) {
+    fn note(&mut self, at: &Position<'_>, object: &str) -> Result<(), RdfError> {
         let mut quad = place(at.graph, at.subject, at.predicate);
         quad.push_str(object);
+        self.spend(quad.len())?;
         self.expected.exact.push(quad);
+        Ok(())
+    }
+
+    /// Bounds what prefixes and terms multiply to, before the library writes all of it out at once.
+    fn spend(&mut self, octets: usize) -> Result<(), RdfError> {
+        if self.expected.len() >= self.limits.triples {
+            return Err(RdfError::TooLarge("triples"));
+        }
+        self.octets = self.octets.saturating_add(octets);
+        if self.octets > meter::octets_of_all_terms(self.limits) {
+            return Err(RdfError::TooLarge("octets in all terms"));
+        }
+        Ok(())
     }
 }
 

@@ -140,6 +140,11 @@ mod tests {
     }
 
     #[test]
+    fn language_strings_without_a_language_are_refused() {
+        assert_malformed("<urn:s> <urn:p> \"x\"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString> .");
+    }
+
+    #[test]
     fn named_graphs_and_quoted_triples_are_refused() {
         assert_malformed("<urn:g> { <urn:s> <urn:p> 1 . }");
         assert_malformed("{ <urn:s> <urn:p> 1 . }");

@@ -1,11 +1,34 @@
 //! Request shapes, compiled once and run under a budget.
 
+use super::engine::{CountingEngine, Extent};
+use super::report::{self, ReportedResult};
+use super::syntax::{ShapesGraph, TargetSelector};
+use super::terms::unusable;
 use crate::limits::Limits;
-use oxrdf::{Graph, NamedOrBlankNode};
+use oxrdf::vocab::{rdf, rdfs};
+use oxrdf::{Graph, NamedOrBlankNode, Term};
+use rudof_rdf::rdf_core::term::Object;
+use rudof_rdf::rdf_core::term::literal::ConcreteLiteral;
+use rudof_rdf::rdf_impl::OxigraphInMemory;
+use shacl::error::ValidationError;
+use shacl::ir::{IRComponent, IRSchema, RecursionSemantics};
+use shacl::rdf::ShaclParser;
+use shacl::validator::engine::Validate;
+use shacl::validator::nodes::FocusNodes;
+use shacl::validator::report::ValidationResult;
+use std::collections::{BTreeSet, HashSet};
 
 /// Shapes of one graph, compiled.
 #[derive(Debug)]
-pub(crate) struct CompiledShapes {}
+pub(crate) struct CompiledShapes {
+    schema: IRSchema,
+    /// Applied to the focus node.
+    roots: Vec<Object>,
+    /// Shapes with targets, which are applied to what those select.
+    targeting: Vec<(Object, Vec<TargetSelector>)>,
+    /// Predicates on the paths of the roots and of what they lead to.
+    paths: BTreeSet<String>,
+}
 
 /// Why shapes could not be compiled or run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -43,25 +66,244 @@ pub(crate) struct Finding {
 
 impl CompiledShapes {
     /// Compiles the shapes of a graph; `roots` are those that `validate_focus` applies to its focus node.
+    ///
+    /// # Errors
+    /// [`ShapeError::Unusable`]: not SHACL Core, not self-contained, recursive or without an end; or a root that is no
+    /// node shape, is deactivated, or constrains nothing.
     pub(crate) fn compile(graph: &Graph, roots: &[NamedOrBlankNode]) -> Result<Self, ShapeError> {
-        let _ = (graph, roots);
-        Err(ShapeError::Unusable("not implemented".into()))
+        Self::compile_without(graph, roots, &[])
+    }
+
+    /// Compiles the shapes of a graph without the targets of `others` and of what only they lead to: a response shape
+    /// must not make a request fail.
+    pub(crate) fn compile_without(
+        graph: &Graph,
+        roots: &[NamedOrBlankNode],
+        others: &[NamedOrBlankNode],
+    ) -> Result<Self, ShapeError> {
+        let read = ShapesGraph::read(graph)?;
+        for root in roots {
+            match read.shapes.get(root) {
+                None => return unusable(format!("{root} is no shape of the graph")),
+                Some(shape) if shape.path.is_some() => return unusable(format!("{root} is no node shape")),
+                Some(shape) if shape.deactivated => return unusable(format!("{root} is deactivated")),
+                Some(_) if !read.constrains(root) => return unusable(format!("{root} constrains nothing")),
+                Some(_) => {}
+            }
+        }
+        let reached = read.reach(roots);
+        let inert: HashSet<_> = read.reach(others).difference(&reached).copied().collect();
+        let mut targeting: Vec<_> = read
+            .shapes
+            .iter()
+            .filter(|(node, shape)| !shape.targets.is_empty() && !inert.contains(node))
+            .map(|(node, shape)| Ok((object(&node.clone().into())?, shape.targets.clone())))
+            .collect::<Result<_, ShapeError>>()?;
+        targeting.sort_by_key(|(shape, _)| shape.to_string());
+        let paths = reached
+            .iter()
+            .filter_map(|node| read.shapes.get(*node)?.path.as_ref())
+            .flatten()
+            .cloned()
+            .collect();
+        let roots =
+            roots.iter().map(|root| object(&root.clone().into())).collect::<Result<_, ShapeError>>()?;
+        Ok(Self { schema: compile_read(&read)?, roots, targeting, paths })
+    }
+
+    /// Predicates on any path of the roots and of the shapes that they lead to.
+    pub(crate) fn paths(&self) -> &BTreeSet<String> {
+        &self.paths
     }
 
     /// Judges `focus` by every root shape, and whatever the shapes' own targets select.
+    ///
+    /// # Errors
+    /// [`ShapeError::Budget`]
     pub(crate) fn validate_focus(
         &self,
         data: &Graph,
         focus: &NamedOrBlankNode,
         limits: &Limits,
     ) -> Result<Validation, ShapeError> {
-        let _ = (data, focus, limits);
-        Err(ShapeError::Unusable("not implemented".into()))
+        self.validate(data, Some(focus), limits)
     }
 
-    /// Plain SHACL: the shapes' own targets only (the vector operation `validate-intent`).
+    /// Plain SHACL: the shapes' own targets only (the vector operation `validate-intent`). As in SHACL, data that no
+    /// target selects conforms.
+    ///
+    /// # Errors
+    /// [`ShapeError::Budget`]
     pub(crate) fn validate_targets(&self, data: &Graph, limits: &Limits) -> Result<Validation, ShapeError> {
-        let _ = (data, limits);
-        Err(ShapeError::Unusable("not implemented".into()))
+        self.validate(data, None, limits)
     }
+
+    fn validate(
+        &self,
+        data: &Graph,
+        focus: Option<&NamedOrBlankNode>,
+        limits: &Limits,
+    ) -> Result<Validation, ShapeError> {
+        let mut engine = CountingEngine::new(Extent::of(data), limits.validation_steps);
+        let run = self.run(data, focus, &mut engine);
+        if engine.exhausted() {
+            return Err(ShapeError::Budget);
+        }
+        match run {
+            Ok(Run { judged, results }) if results.is_empty() && (judged || focus.is_none()) => {
+                Ok(Validation::Conforms)
+            }
+            Ok(Run { results, .. }) => Ok(violation(&results)),
+            // Some term or constraint could not be judged on this data: it does not conform.
+            Err(_) => Ok(violation(&[])),
+        }
+    }
+
+    /// The stock processor's loop, on this thread and with targets that are selected here.
+    fn run(
+        &self,
+        data: &Graph,
+        focus: Option<&NamedOrBlankNode>,
+        engine: &mut CountingEngine,
+    ) -> Result<Run, ValidationError> {
+        engine.spend(data.len())?;
+        let store = load(data)?;
+        let mut run = Run::default();
+        if let Some(focus) = focus {
+            for root in &self.roots {
+                run.judge(&self.schema, root, HashSet::from([focus.clone().into()]), &store, engine)?;
+            }
+        }
+        for (shape, targets) in &self.targeting {
+            // Each target reads the graph at most once.
+            engine.spend(targets.len().saturating_mul(data.len()))?;
+            let nodes: HashSet<Term> = targets.iter().flat_map(|target| selected(data, target)).collect();
+            if !nodes.is_empty() {
+                run.judge(&self.schema, shape, nodes, &store, engine)?;
+            }
+        }
+        Ok(run)
+    }
+}
+
+#[derive(Default)]
+struct Run {
+    judged: bool,
+    results: Vec<ValidationResult>,
+}
+
+impl Run {
+    fn judge(
+        &mut self,
+        schema: &IRSchema,
+        shape: &Object,
+        nodes: HashSet<Term>,
+        store: &OxigraphInMemory,
+        engine: &mut CountingEngine,
+    ) -> Result<(), ValidationError> {
+        let shape = schema
+            .get_shape(shape)
+            .ok_or_else(|| ValidationError::MissingRequiredField(shape.to_string()))?;
+        let nodes = FocusNodes::new(nodes);
+        let outcome = shape.validate(store, engine, Some(&nodes), Some(shape), schema)?;
+        self.judged = true;
+        self.results.extend(outcome.into_parts().0);
+        Ok(())
+    }
+}
+
+/// Whether the engine reads a term into a value that gives the same term back.
+pub(super) fn survives(term: &Term) -> bool {
+    is_well_typed(term) && Object::try_from(term.clone()).is_ok_and(|object| Term::from(object) == *term)
+}
+
+/// Whether a literal is of its datatype, as far as the engine knows the datatype.
+pub(super) fn is_well_typed(term: &Term) -> bool {
+    !matches!(
+        Object::try_from(term.clone()),
+        Err(_) | Ok(Object::Literal(ConcreteLiteral::WrongDatatypeLiteral { .. }))
+    )
+}
+
+/// Compiles what was read, and checks that the engine saw all of it.
+fn compile_read(read: &ShapesGraph) -> Result<IRSchema, ShapeError> {
+    let store = load(&read.graph).map_err(|error| ShapeError::Unusable(error.to_string()))?;
+    let syntax = ShaclParser::new(store).parse().map_err(|error| ShapeError::Unusable(error.to_string()))?;
+    let schema = IRSchema::compile_with_recursion(&syntax, RecursionSemantics::None)
+        .map_err(|error| ShapeError::Unusable(error.to_string()))?;
+    for (node, shape) in &read.shapes {
+        let Some(compiled) = schema.get_shape(&object(&node.clone().into())?) else {
+            return unusable(format!("{node} was not compiled"));
+        };
+        let constraints = compiled
+            .components()
+            .iter()
+            .filter(|component| !matches!(component, IRComponent::Deactivated(_)))
+            .count();
+        let same = constraints == shape.constraints
+            && compiled.property_shapes().len() == shape.properties
+            && compiled.path().is_some() == shape.path.is_some()
+            && compiled.deactivated().is_some() == shape.deactivated
+            && compiled.reifier_info().is_none();
+        if !same {
+            return unusable(format!("{node} was not compiled whole"));
+        }
+    }
+    Ok(schema)
+}
+
+/// The engine's graph. Blank nodes keep their labels, so that a report speaks of the nodes of the data.
+fn load(data: &Graph) -> Result<OxigraphInMemory, ValidationError> {
+    let mut store = OxigraphInMemory::new();
+    for triple in data {
+        // Validators pass over a term that they cannot convert; here it ends the run.
+        Object::try_from(triple.object.into_owned())?;
+        store.add_triple_ref(triple.subject, triple.predicate, triple.object)?;
+    }
+    Ok(store)
+}
+
+/// The nodes that a target selects (SHACL 2.1.3).
+fn selected(data: &Graph, target: &TargetSelector) -> Vec<Term> {
+    match target {
+        TargetSelector::Node(term) => vec![term.clone()],
+        TargetSelector::SubjectsOf(predicate) => {
+            data.triples_for_predicate(predicate).map(|triple| triple.subject.into_owned().into()).collect()
+        }
+        TargetSelector::ObjectsOf(predicate) => {
+            data.triples_for_predicate(predicate).map(|triple| triple.object.into_owned()).collect()
+        }
+        TargetSelector::Class(class) => {
+            let mut classes = HashSet::from([Term::from(class.clone())]);
+            let mut pending = vec![Term::from(class.clone())];
+            let mut instances = Vec::new();
+            while let Some(class) = pending.pop() {
+                instances.extend(
+                    data.subjects_for_predicate_object(rdf::TYPE, &class)
+                        .map(|instance| Term::from(instance.into_owned())),
+                );
+                for narrower in data.subjects_for_predicate_object(rdfs::SUB_CLASS_OF, &class) {
+                    let narrower = Term::from(narrower.into_owned());
+                    if classes.insert(narrower.clone()) {
+                        pending.push(narrower);
+                    }
+                }
+            }
+            instances
+        }
+    }
+}
+
+fn violation(results: &[ValidationResult]) -> Validation {
+    let mut results: Vec<_> = results.iter().map(ReportedResult::from).collect();
+    results.sort();
+    results.dedup();
+    Validation::Violates {
+        first: results.first().map(ReportedResult::finding).unwrap_or_default(),
+        report: report::to_turtle(&results),
+    }
+}
+
+fn object(term: &Term) -> Result<Object, ShapeError> {
+    Object::try_from(term.clone()).map_err(|error| ShapeError::Unusable(error.to_string()))
 }

@@ -5,7 +5,15 @@
 //! severity refuses, and so does a validation that validated nothing.
 
 mod compiled;
+mod engine;
+mod path;
 mod report;
+mod syntax;
+mod terms;
+#[cfg(test)]
+pub(crate) mod tests;
+#[cfg(test)]
+mod w3c_tests;
 
 pub(crate) use compiled::{CompiledShapes, ShapeError, Validation};
 pub(crate) use report::without_data_literals;

@@ -153,6 +153,20 @@ fn calls_are_charged_to_the_message_not_to_the_graph() {
 }
 
 #[test]
+fn costly_calls_are_charged_to_the_message_by_their_cost() {
+    // Two alike hubs with many neighbours each: few calls, but each hashes many quads.
+    let quads: String = (0..60)
+        .flat_map(|n| [("a", "b"), ("c", "d")].map(|(s, o)| format!("_:{s} <urn:p{n}> _:{o} .\n")))
+        .collect();
+    let hubs = read(&quads);
+    let mut budget = budget();
+    budget.canonicalizations = usize::MAX;
+    let runs = (0..512).take_while(|_| dataset(&hubs, HashAlgorithm::Sha256, &mut budget).is_ok()).count();
+    assert!((1..=9).contains(&runs), "{runs}");
+    assert!(budget.canonicalization_calls <= 512);
+}
+
+#[test]
 fn runs_are_charged_to_the_message() {
     let ground = read("<urn:s> <urn:p> <urn:o> .\n");
     let mut budget = Budget::new(&Limits { canonicalizations: 2, ..Limits::default() });

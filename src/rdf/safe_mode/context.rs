@@ -57,6 +57,17 @@ pub(super) struct Term<'a> {
     pub(super) context: Option<Scoped<'a>>,
 }
 
+impl Term<'_> {
+    /// What copying the term costs.
+    fn weight(&self) -> usize {
+        let octets = match &self.name {
+            Name::Iri(iri) => iri.len(),
+            _ => 0,
+        };
+        1 + octets / 64 + self.context.map_or(0, |scoped| weight(scoped.context))
+    }
+}
+
 /// A property-scoped or type-scoped context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Scoped<'a> {
@@ -84,6 +95,8 @@ struct Scope {
     /// Whether protected terms may be redefined: only by property-scoped contexts of pinned contexts.
     overrides: bool,
     propagates: bool,
+    /// Whether the context is met where it is written, not where it is used.
+    written: bool,
 }
 
 /// Processes contexts, counting them and their cost.
@@ -152,7 +165,11 @@ impl<'l> Contexts<'l> {
         active: &Active<'a>,
         context: &'a Value,
     ) -> Result<Active<'a>, RdfError> {
-        self.process(active, context, Scope { pinned: false, overrides: false, propagates: true })
+        self.process(
+            active,
+            context,
+            Scope { pinned: false, overrides: false, propagates: true, written: true },
+        )
     }
 
     /// A property's scoped context.
@@ -161,7 +178,8 @@ impl<'l> Contexts<'l> {
         active: &Active<'a>,
         scoped: Scoped<'a>,
     ) -> Result<Active<'a>, RdfError> {
-        let scope = Scope { pinned: scoped.pinned, overrides: scoped.pinned, propagates: true };
+        let scope =
+            Scope { pinned: scoped.pinned, overrides: scoped.pinned, propagates: true, written: false };
         self.process(active, scoped.context, scope)
     }
 
@@ -174,7 +192,7 @@ impl<'l> Contexts<'l> {
         self.process(
             active,
             scoped.context,
-            Scope { pinned: scoped.pinned, overrides: false, propagates: false },
+            Scope { pinned: scoped.pinned, overrides: false, propagates: false, written: false },
         )
     }
 
@@ -195,14 +213,14 @@ impl<'l> Contexts<'l> {
         };
         for entry in entries {
             self.charge(result.weight + weight(entry))?;
-            if !scope.pinned {
+            if scope.written {
                 self.count_one()?;
             }
             match entry {
                 Value::Null if scope.pinned && scope.overrides => result = Active::default(),
                 Value::String(url) if !scope.pinned => {
                     let pinned = contexts::pinned(url).ok_or_else(|| RdfError::RemoteContext(url.clone()))?;
-                    let scope = Scope { pinned: true, overrides: false, propagates: true };
+                    let scope = Scope { pinned: true, overrides: false, propagates: true, written: false };
                     result = self.process(&result, &pinned.context, scope)?;
                 }
                 Value::Object(local) => self.object(&mut result, local, scope)?,
@@ -294,6 +312,7 @@ impl<'a> Definitions<'_, '_, 'a> {
         if matches!(term.name, Name::Keyword(_)) && !self.may_alias() {
             return Err(malformed("a context of a paper aliases a keyword"));
         }
+        self.contexts.charge(term.weight())?;
         self.insert(active, name, term, protected)?;
         self.defined.insert(name);
         Ok(())
@@ -319,8 +338,7 @@ impl<'a> Definitions<'_, '_, 'a> {
                 Err(malformed("a context redefines a protected term"))
             };
         }
-        let scoped = term.context.map_or(0, |scoped| weight(scoped.context));
-        active.weight += 1 + scoped;
+        active.weight += term.weight();
         active.terms.insert(name, (Arc::new(term), protected));
         Ok(())
     }
@@ -388,10 +406,10 @@ impl<'a> Definitions<'_, '_, 'a> {
 
     /// A scoped context is judged where it is written, used or not.
     fn check_scoped(&mut self, active: &Active<'a>, scoped: Scoped<'a>) -> Result<(), RdfError> {
-        if scoped.pinned {
+        if !self.scope.written {
             return self.contexts.charge(active.weight + weight(scoped.context));
         }
-        self.contexts.of_property(active, scoped).map(drop)
+        self.contexts.process(active, scoped.context, self.scope).map(drop)
     }
 
     fn identifier(

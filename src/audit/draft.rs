@@ -1,0 +1,214 @@
+//! The report body while the pipeline runs: each stage's findings are noted as they become known, so that a refusal's
+//! report says as much as a grant's up to the stage that refused.
+
+use super::report::{
+    ActionReport, AttributeReport, EvaluationOutcome, HopReport, InputReport, ReportBody, instant_text,
+};
+use crate::config::Config;
+use crate::credential::VerifiedPresentation;
+use crate::decision::Grant;
+use crate::mandate::VerifiedChain;
+use crate::mandate::chain::Hop;
+use crate::message::{ActionsUnderTest, Digest, Envelope, IntentGraph, MessageFacts};
+use crate::protocol::ProtocolDocument;
+use crate::refusal::{Refusal, Stage};
+use crate::request::{Actor, MessageInput, Request};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A report body under construction.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    body: ReportBody,
+    card_declared: bool,
+}
+
+impl Draft {
+    /// What is known before any stage ran.
+    pub(crate) fn new(request: &Request, config: &Config) -> Self {
+        let (actor, actor_unauthenticated) = match &request.facts.actor {
+            Actor::Authenticated(actor) => (Some(actor.clone()), false),
+            Actor::Unauthenticated => (None, true),
+        };
+        let body = ReportBody {
+            engine_version: env!("CARGO_PKG_VERSION").to_owned(),
+            configuration_generation: request.snapshot.generation,
+            configuration_digest: config.digest,
+            instant: instant_text(request.snapshot.instant),
+            outcome: EvaluationOutcome::Refused,
+            stage: Stage::Admit,
+            wire_code: None,
+            reason: None,
+            evidence: None,
+            peer: request.facts.peer.clone(),
+            actor,
+            actor_unauthenticated,
+            message_id: None,
+            context: request.facts.context.clone(),
+            message_digest: unread_digest(&request.message),
+            protocol_hash: None,
+            intent_hash: None,
+            shacl_report: None,
+            root_principal: None,
+            actions: Vec::new(),
+            holder: None,
+            presentation_digest: None,
+            chain: Vec::new(),
+            actor_chain: Vec::new(),
+            attributes: Vec::new(),
+            obligations: BTreeSet::new(),
+            discharged: request.facts.discharged.iter().cloned().collect(),
+            not_after: None,
+            inputs: Vec::new(),
+            marks: BTreeSet::new(),
+            unjudged_parts: Vec::new(),
+            unjudged_nodes: Vec::new(),
+        };
+        Self { body, card_declared: false }
+    }
+
+    /// The stage that is about to run.
+    pub(crate) fn enter(&mut self, stage: Stage) {
+        self.body.stage = stage;
+    }
+
+    pub(crate) fn stage(&self) -> Stage {
+        self.body.stage
+    }
+
+    pub(crate) fn message(&mut self, facts: &MessageFacts) {
+        self.body.message_id = Some(facts.message_id.clone());
+        self.body.context = facts.context.clone();
+        self.body.message_digest = facts.digest;
+        if facts.parsed_by_caller {
+            self.mark("parsed-by-caller");
+        }
+    }
+
+    pub(crate) fn envelope(&mut self, envelope: &Envelope) {
+        self.message(&envelope.facts);
+        self.body.unjudged_parts = envelope.unjudged.clone();
+    }
+
+    pub(crate) fn protocol(&mut self, protocol: &ProtocolDocument) {
+        self.body.protocol_hash = Some(protocol.hash().to_string());
+        self.card_declared = protocol.settings.declared;
+    }
+
+    pub(crate) fn intent(&mut self, intent: &IntentGraph) {
+        self.body.intent_hash = Some(intent.hash.clone());
+    }
+
+    pub(crate) fn actions(&mut self, actions: &ActionsUnderTest, request: &Request) {
+        self.body.root_principal = Some(actions.root_principal.clone());
+        self.body.unjudged_nodes = actions.unjudged_nodes.clone();
+        self.body.actions = actions
+            .permitted()
+            .into_iter()
+            .map(|permitted| ActionReport {
+                class: permitted.class,
+                action: permitted.action,
+                target: permitted.target,
+            })
+            .collect();
+        self.body.attributes = attributes(actions, request);
+    }
+
+    pub(crate) fn presentation(&mut self, presentation: &VerifiedPresentation) {
+        self.body.holder = Some(presentation.holder().to_owned());
+        self.body.presentation_digest = Some(presentation.digest());
+        if !presentation.is_bound() {
+            self.mark("unbound");
+        }
+    }
+
+    pub(crate) fn chain(&mut self, chain: &VerifiedChain, request: &Request) {
+        self.body.chain = chain.hops().iter().map(hop_report).collect();
+        self.body.actor_chain = chain.actor_hops().iter().map(hop_report).collect();
+        let issuers = self.body.chain.iter().chain(&self.body.actor_chain).map(|hop| hop.issuer.as_str());
+        let consulted: BTreeSet<&str> = issuers.chain(self.body.holder.as_deref()).collect();
+        self.body.inputs = request
+            .snapshot
+            .controllers
+            .iter()
+            .filter(|(id, ..)| consulted.contains(id))
+            .map(|(id, _, retrieved)| InputReport {
+                kind: "controller-document".to_owned(),
+                id: id.to_owned(),
+                age_seconds: (request.snapshot.instant - retrieved).num_seconds(),
+            })
+            .collect();
+        if self.body.chain.iter().chain(&self.body.actor_chain).any(|hop| hop.binding == "provisional") {
+            self.mark("provisional");
+        }
+    }
+
+    /// The body of a grant.
+    pub(crate) fn granted(mut self, grant: &Grant) -> ReportBody {
+        self.body.outcome = EvaluationOutcome::Granted;
+        self.body.obligations = grant.obligations().clone();
+        self.body.not_after = Some(instant_text(grant.not_after()));
+        self.body
+    }
+
+    /// The body of a refusal, and the refusal with what its public form turns on.
+    pub(crate) fn refused(mut self, refusal: Refusal) -> (ReportBody, Refusal) {
+        let refusal = refusal.seen_by(self.body.holder.is_some(), self.card_declared);
+        self.body.outcome = EvaluationOutcome::Refused;
+        self.body.stage = refusal.stage();
+        self.body.wire_code = refusal.wire_code();
+        self.body.reason = Some(refusal.reason());
+        self.body.evidence = Some(refusal.evidence().clone());
+        self.body.shacl_report = refusal.shacl_report().map(str::to_owned);
+        (self.body, refusal)
+    }
+
+    /// The body of a message that is not ours.
+    pub(crate) fn not_ours(mut self) -> ReportBody {
+        self.body.outcome = EvaluationOutcome::NotOurs;
+        self.body
+    }
+
+    fn mark(&mut self, mark: &str) {
+        self.body.marks.insert(mark.to_owned());
+    }
+}
+
+/// Until the message is read, its digest is over what came: octets, or the typed message's JSON.
+fn unread_digest(message: &MessageInput) -> Digest {
+    match message {
+        MessageInput::Bytes(octets) => Digest::of(octets),
+        MessageInput::Typed(message) => Digest::of(serde_json::to_vec(message).unwrap_or_default()),
+    }
+}
+
+/// Stated attributes of all actions, then what the server vouches for.
+fn attributes(actions: &ActionsUnderTest, request: &Request) -> Vec<AttributeReport> {
+    let mut stated: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for (operand, values) in actions.actions.iter().flat_map(|action| &action.stated) {
+        stated.entry(operand).or_default().extend(values.iter().map(ToString::to_string));
+    }
+    let stated = stated.into_iter().map(|(operand, values)| AttributeReport {
+        operand: operand.to_owned(),
+        values: values.into_iter().collect(),
+        stated: true,
+    });
+    let vouched = request.facts.vouched.iter().map(|(operand, values)| AttributeReport {
+        operand: operand.clone(),
+        values: values.clone(),
+        stated: false,
+    });
+    stated.chain(vouched).collect()
+}
+
+fn hop_report(hop: &Hop) -> HopReport {
+    HopReport {
+        credential: hop.credential.id.clone(),
+        credential_digest: hop.credential.digest,
+        issuer: hop.credential.issuer.clone(),
+        authorizes: hop.credential.authorizes.clone(),
+        policy: hop.policy.id().to_owned(),
+        policy_digest: hop.policy_digest,
+        binding: hop.binding.as_str().to_owned(),
+        valid_until: hop.credential.valid_until.map(instant_text),
+    }
+}

@@ -1,0 +1,182 @@
+//! `writgate decide`.
+
+use super::{Exit, Failure, Outcome, output};
+use crate::audit::{DecisionOutcome, DecisionReportV1, ReportEnvelope};
+use crate::config::{Config, ConfigFile};
+use crate::decision::{self, Decision};
+use crate::engine::{Engine, SystemClock};
+use crate::ledger::SqliteLedger;
+use crate::refusal::Refusal;
+use crate::request::{Actor, CallerFacts, Instant, MessageInput, Request};
+use crate::vocab::EXTENSION;
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The message: a file with the JSON of an A2A v1.0 `Message`, or `-`
+    message: PathBuf,
+    /// The configuration file
+    #[arg(long, default_value = "writgate.toml")]
+    config: PathBuf,
+    /// The challenge that this server gave out
+    #[arg(long)]
+    challenge: Option<String>,
+    /// The domain that the presentation must name; the configuration's first if absent
+    #[arg(long)]
+    domain: Option<String>,
+    /// The acting agent, where the server authenticated it; else the presentation's holder is the actor
+    #[arg(long)]
+    actor: Option<String>,
+    /// The authenticated transport identity
+    #[arg(long, default_value = "cli")]
+    peer: String,
+    /// The effective context, where the message itself has none
+    #[arg(long)]
+    context: Option<String>,
+    /// An extension URI that the request activated; may be repeated. Default: the A2A RDF extension
+    #[arg(long)]
+    activated: Vec<String>,
+    /// The request activated no extension
+    #[arg(long, conflicts_with = "activated")]
+    not_activated: bool,
+    /// Print the report as JSON
+    #[arg(long, conflicts_with = "explain")]
+    json: bool,
+    /// Print the why, stage by stage
+    #[arg(long)]
+    explain: bool,
+    /// Evaluate only: no ledger is opened and nothing is recorded
+    #[arg(long)]
+    dry_run: bool,
+    /// Evaluate at this instant (RFC 3339); implies --dry-run
+    #[arg(long)]
+    now: Option<Instant>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let now = arguments.now.unwrap_or_else(chrono::Utc::now);
+    let file = ConfigFile::read(&arguments.config)?;
+    let config = file.load(now)?;
+    let message = read_bounded(&arguments.message, config.limits().message_bytes)?;
+    let facts = facts(arguments, &message, &config);
+    let message = MessageInput::Bytes(message);
+    if arguments.dry_run || arguments.now.is_some() {
+        return evaluate(arguments, config, message, facts, now);
+    }
+    let ledger = SqliteLedger::open(&file.ledger_path(), config.default_domain(), config.skew())?;
+    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
+    let decided = engine.decide(message, facts);
+    if arguments.json {
+        output::write(None, &serde_json::to_string_pretty(&decided.report)?)?;
+    } else {
+        println!("{}", output::verdict(&decided.decision));
+        if let Decision::Refuse(refusal) = &decided.decision {
+            println!("  {}", output::advice(refusal.reason()));
+        }
+        explain(arguments, &decided.report);
+    }
+    Ok(match decided.decision {
+        Decision::Allow(_) => Exit::Success,
+        Decision::Refuse(_) => Exit::Refused,
+        Decision::NotOurs(_) => Exit::NotOurs,
+    })
+}
+
+/// Stages 1 to 9 only. What is printed says so: a grant permits nothing.
+fn evaluate(
+    arguments: &Arguments,
+    config: Config,
+    message: MessageInput,
+    facts: CallerFacts,
+    now: Instant,
+) -> Outcome {
+    let ledger = SqliteLedger::in_memory(config.default_domain(), now, config.skew())?;
+    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
+    let snapshot = engine.snapshot(now)?;
+    let evaluation = engine.evaluate(&Request { message, facts, snapshot });
+    let (outcome, exit) = match &evaluation.outcome {
+        decision::Outcome::Granted(_) => (DecisionOutcome::Refuse, Exit::Success),
+        decision::Outcome::Refused(_) => (DecisionOutcome::Refuse, Exit::Refused),
+        decision::Outcome::NotOurs(_) => (DecisionOutcome::NotOurs, Exit::NotOurs),
+    };
+    if arguments.json {
+        output::write(None, &serde_json::to_string_pretty(&evaluation.report)?)?;
+        return Ok(exit);
+    }
+    match &evaluation.outcome {
+        decision::Outcome::Granted(grant) => println!(
+            "{}  stages 1 to 9 hold until {}; nothing is permitted before admission",
+            output::coloured("WOULD ALLOW", 33),
+            grant.not_after().to_rfc3339()
+        ),
+        decision::Outcome::Refused(refusal) => print_refusal(refusal),
+        decision::Outcome::NotOurs(_) => println!("{}", output::coloured("NOT OURS", 33)),
+    }
+    let envelope = ReportEnvelope {
+        decision_id: "none (dry run)".to_owned(),
+        sequence: 0,
+        outcome,
+        reason: None,
+        wire_code: None,
+        earlier_decision: None,
+        stage_micros: BTreeMap::new(),
+        redacted: Vec::new(),
+    };
+    let version = DecisionReportV1::VERSION.to_owned();
+    explain(arguments, &DecisionReportV1 { version, body: evaluation.report, envelope });
+    Ok(exit)
+}
+
+fn print_refusal(refusal: &Refusal) {
+    println!("{}\n  {}", output::refused(refusal), output::advice(refusal.reason()));
+}
+
+fn explain(arguments: &Arguments, report: &DecisionReportV1) {
+    if arguments.explain {
+        print!("\n{}", output::explained(report));
+        if let Some(turtle) = &report.body.shacl_report {
+            println!("\n{}", output::escaped_block(turtle));
+        }
+    }
+}
+
+fn facts(arguments: &Arguments, message: &[u8], config: &Config) -> CallerFacts {
+    let actor = match &arguments.actor {
+        Some(actor) => Actor::Authenticated(actor.clone()),
+        None => Actor::Unauthenticated,
+    };
+    let mut facts = CallerFacts::new(arguments.peer.clone(), actor, "");
+    facts.challenge = arguments.challenge.clone();
+    facts.domain = arguments.domain.clone();
+    facts.context = arguments.context.clone().or_else(|| own_context(message, config));
+    facts.activated = match arguments.activated.as_slice() {
+        _ if arguments.not_activated => Default::default(),
+        [] => [EXTENSION.to_owned()].into(),
+        named => named.iter().cloned().collect(),
+    };
+    facts
+}
+
+/// The command line is its own server: it takes the message's context for the effective one, as a server does that
+/// starts a context by the message.
+fn own_context(message: &[u8], config: &Config) -> Option<String> {
+    let value = crate::message::strict_json::read(message, config.limits()).ok()?;
+    value.get("contextId")?.as_str().map(str::to_owned)
+}
+
+/// Reads one octet more than the engine takes, so that a file of any size is refused without being held.
+pub(crate) fn read_bounded(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
+    let bound = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    let mut octets = Vec::new();
+    if path == Path::new("-") {
+        std::io::stdin().lock().take(bound).read_to_end(&mut octets)?;
+    } else {
+        let file = std::fs::File::open(path)
+            .map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
+        file.take(bound).read_to_end(&mut octets)?;
+    }
+    Ok(octets)
+}

@@ -1,0 +1,69 @@
+//! `writgate key`.
+
+use super::{Exit, Failure, Outcome, output};
+use crate::credential::issue::SigningKey;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Make an Ed25519 signing key; prints whose it is
+    New {
+        /// Where to write the key, which holds a secret
+        #[arg(long)]
+        out: PathBuf,
+        /// Whose key it is, where that is not its did:key: an IRI with a controller document
+        #[arg(long, requires = "method")]
+        controller: Option<String>,
+        /// The IRI of its verification method in that document
+        #[arg(long, requires = "controller")]
+        method: Option<String>,
+    },
+    /// Print whose a key is
+    Show {
+        /// The key file
+        key: PathBuf,
+        /// Print the controller document instead
+        #[arg(long)]
+        document: bool,
+    },
+}
+
+pub(crate) fn run(command: &Command) -> Outcome {
+    match command {
+        Command::New { out, controller, method } => {
+            let key = SigningKey::generate()?;
+            let key = match (controller, method) {
+                (Some(controller), Some(method)) => key.with_controller(controller, method),
+                _ => key,
+            };
+            write_secret(out, &serde_json::to_string_pretty(&key.to_json())?)?;
+            println!("{}", key.controller());
+        }
+        Command::Show { key, document } => {
+            let key = read_key(key)?;
+            if *document {
+                println!("{}", serde_json::to_string_pretty(&key.controller_document())?);
+            } else {
+                println!("{}", output::escaped(key.controller()));
+            }
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// Reads a key file.
+pub(super) fn read_key(path: &Path) -> Result<SigningKey, Failure> {
+    Ok(SigningKey::from_json(&serde_json::from_str(&output::read_text(path)?)?)?)
+}
+
+/// Writes a new file that only its owner can read. An existing key is never overwritten.
+fn write_secret(path: &Path, text: &str) -> Result<(), Failure> {
+    use std::io::Write as _;
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
+    writeln!(file, "{text}")?;
+    Ok(())
+}

@@ -1,0 +1,233 @@
+//! What a person reads. Sender text never enters a sentence, and every text from outside is escaped for the terminal.
+
+use super::Failure;
+use crate::audit::{DecisionReportV1, HopReport, ReportBody};
+use crate::decision::Decision;
+use crate::refusal::{Evidence, Reason, Refusal, Retry, Stage};
+use std::fmt::Write as _;
+use std::io::IsTerminal as _;
+use std::path::Path;
+
+/// A text that cannot move the cursor, change colours, or reorder what stands beside it: control and bidirectional
+/// formatting characters become escapes. Line breaks stay only where `escaped_block` is used.
+pub(crate) fn escaped(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut out, character| {
+        if is_unsafe(character) {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
+        } else {
+            out.push(character);
+        }
+        out
+    })
+}
+
+/// [`escaped`], line by line.
+pub(crate) fn escaped_block(text: &str) -> String {
+    text.lines().map(escaped).collect::<Vec<_>>().join("\n")
+}
+
+fn is_unsafe(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Green, red or yellow on a terminal, plain elsewhere.
+pub(crate) fn coloured(text: &str, code: u8) -> String {
+    if std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+        format!("\u{1b}[1;{code}m{text}\u{1b}[0m")
+    } else {
+        text.to_owned()
+    }
+}
+
+/// The verdict, in a line or two.
+pub(crate) fn verdict(decision: &Decision) -> String {
+    match decision {
+        Decision::Allow(permit) => {
+            let (sequence, row_hash) = permit.record();
+            let mut text = format!("{}  row {sequence}, {row_hash}", coloured("ALLOW", 32));
+            let _ = write!(text, "\n  until {}", permit.not_after().to_rfc3339());
+            for duty in permit.obligations() {
+                let target = duty.target.as_deref().map(|target| format!(" {}", escaped(target)));
+                let _ = write!(text, "\n  duty {}{}", escaped(&duty.action), target.unwrap_or_default());
+            }
+            text
+        }
+        Decision::Refuse(refusal) => refused(refusal),
+        Decision::NotOurs(_) => format!(
+            "{}  The message carries nothing of the extension. Nothing that bears on security may follow from it.",
+            coloured("NOT OURS", 33)
+        ),
+    }
+}
+
+/// A refusal: the reason, its sentence, and what it rests on.
+pub(crate) fn refused(refusal: &Refusal) -> String {
+    let wire = refusal.wire_code().map_or("internal error", |wire| wire.as_str());
+    let mut text = format!(
+        "{}  {} at {} ({wire})\n  {}",
+        coloured("REFUSE", 31),
+        refusal.reason().as_str(),
+        refusal.stage().as_str(),
+        refusal.reason().sentence()
+    );
+    text.push_str(&evidence(refusal.evidence()));
+    if let Some(earlier) = refusal.earlier_decision() {
+        let _ = write!(text, "\n  first decision: {}", escaped(earlier));
+    }
+    text
+}
+
+fn evidence(evidence: &Evidence) -> String {
+    let hop = evidence.hop.map(|hop| hop.to_string());
+    let phase = evidence.phase.map(|phase| format!("{phase:?}"));
+    let lines = [
+        ("detail", &evidence.detail),
+        ("phase", &phase),
+        ("hop", &hop),
+        ("policy", &evidence.policy),
+        ("credential", &evidence.credential),
+        ("shape", &evidence.shape),
+        ("path", &evidence.path),
+        ("constraint", &evidence.constraint),
+        ("seen", &evidence.seen),
+        ("expected", &evidence.expected),
+    ];
+    lines.into_iter().fold(String::new(), |mut text, (label, value)| {
+        if let Some(value) = value {
+            let _ = write!(text, "\n  {label}: {}", escaped(value));
+        }
+        text
+    })
+}
+
+/// The why, stage by stage, from the report.
+pub(crate) fn explained(report: &DecisionReportV1) -> String {
+    let refusing = report.envelope.reason.map(|_| Stage::Admission).or(report.body.reason.map(|_| report.body.stage));
+    let mut text = String::new();
+    for stage in Stage::PIPELINE {
+        let (mark, ends) = match refusing {
+            Some(refusing) if stage == refusing => (coloured("no", 31), true),
+            _ if refusing.is_none() && stage > report.body.stage && report.body.stage == Stage::Admit => break,
+            _ => (coloured("ok", 32), false),
+        };
+        let micros = report.envelope.stage_micros.get(stage.as_str());
+        let micros = micros.map(|micros| format!("{micros:>7} us")).unwrap_or_else(|| " ".repeat(10));
+        let _ = writeln!(text, "{mark} {:<12} {micros}  {}", stage.as_str(), stage_facts(stage, report));
+        if ends {
+            break;
+        }
+    }
+    text
+}
+
+fn stage_facts(stage: Stage, report: &DecisionReportV1) -> String {
+    let body = &report.body;
+    let some = |label: &str, value: &Option<String>| {
+        value.as_deref().map(|value| format!("{label} {}", escaped(value))).unwrap_or_default()
+    };
+    match stage {
+        Stage::Admit => {
+            let parts = body.unjudged_parts.len();
+            format!("{}, digest {}, {parts} unjudged part(s)", some("message", &body.message_id), body.message_digest)
+        }
+        Stage::Protocol => some("document", &body.protocol_hash),
+        Stage::Intent => some("intent", &body.intent_hash),
+        Stage::Shape => match &body.shacl_report {
+            None if body.intent_hash.is_some() => "conforms to every request shape".to_owned(),
+            None => String::new(),
+            Some(_) => "does not conform; the W3C report follows".to_owned(),
+        },
+        Stage::Action => actions(body),
+        Stage::Presentation => {
+            let bound = if body.marks.contains("unbound") { ", not bound to this message" } else { "" };
+            format!("{}{bound}", some("holder", &body.holder))
+        }
+        Stage::Chain => body.chain.iter().chain(&body.actor_chain).map(hop).collect::<Vec<_>>().join("; "),
+        Stage::Reference => "every policy that the intent names is of the chain".to_owned(),
+        Stage::Policy => format!("{}, {} duty(ies)", some("until", &body.not_after), body.obligations.len()),
+        Stage::Admission => format!("row {}, decision {}", report.envelope.sequence, report.envelope.decision_id),
+        Stage::Handshake | Stage::Loading => String::new(),
+    }
+}
+
+fn actions(body: &ReportBody) -> String {
+    let actions: Vec<_> = body
+        .actions
+        .iter()
+        .map(|action| format!("{} on {}", escaped(&short(&action.action)), escaped(&action.target)))
+        .collect();
+    let root = body.root_principal.as_deref().map(|root| format!(", owned by {}", escaped(root)));
+    format!("{}{}", actions.join(", "), root.unwrap_or_default())
+}
+
+fn hop(hop: &HopReport) -> String {
+    let delegate = hop.authorizes.as_deref().unwrap_or("nobody");
+    format!(
+        "{} mandates {} by {} ({})",
+        escaped(&hop.issuer),
+        escaped(delegate),
+        escaped(&hop.policy),
+        escaped(&hop.binding)
+    )
+}
+
+/// The common prefixes, for people.
+pub(crate) fn short(iri: &str) -> String {
+    use crate::vocab::{a2a, acl, odrl, schema};
+    let prefixes = [(odrl::NS, "odrl:"), (acl::NS, "acl:"), (schema::NS, "schema:"), (a2a::NS, "a2a:")];
+    prefixes
+        .iter()
+        .find_map(|(namespace, prefix)| iri.strip_prefix(namespace).map(|local| format!("{prefix}{local}")))
+        .unwrap_or_else(|| iri.to_owned())
+}
+
+/// What a sender can do about it, for a person.
+pub(crate) fn advice(reason: Reason) -> &'static str {
+    match reason.retry() {
+        Retry::Never => "Sending this message again can never help.",
+        Retry::AfterChange => "Another message, paper or agreement is needed.",
+        Retry::Later => "The same message may pass later.",
+    }
+}
+
+/// Writes a file, or to standard output for `-` and where none is named.
+pub(crate) fn write(path: Option<&Path>, text: &str) -> Result<(), Failure> {
+    match path {
+        Some(path) if path != Path::new("-") => {
+            std::fs::write(path, text).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))
+        }
+        _ => {
+            println!("{}", text.trim_end_matches('\n'));
+            Ok(())
+        }
+    }
+}
+
+/// Reads a file, or standard input for `-`.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    if path == Path::new("-") {
+        let mut octets = Vec::new();
+        std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut octets)?;
+        return Ok(octets);
+    }
+    std::fs::read(path).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))
+}
+
+/// [`read`], as UTF-8.
+pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
+    String::from_utf8(read(path)?).map_err(|_| Failure::new(format!("{} is not UTF-8", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_and_bidi_characters_are_escaped() {
+        let hostile = "a\u{1b}[2J\u{202e}b\r\nc\u{200b}";
+        assert_eq!(escaped(hostile), "a\\u{1b}[2J\\u{202e}b\\u{d}\\u{a}c\\u{200b}");
+        assert_eq!(escaped_block("a\n\u{7}b"), "a\n\\u{7}b");
+    }
+}

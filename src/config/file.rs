@@ -1,0 +1,255 @@
+//! The configuration file (TOML): what was typed. [`ConfigFile::load`] turns it into what is meant.
+
+use super::{Config, ConfigBuilder, ConfigError, PolicyStore, RootPrincipals};
+use crate::credential::ControllerDocuments;
+use crate::limits::Limits;
+use crate::message::action::{default_actions, default_parameters};
+use crate::message::strict_json;
+use crate::protocol::{Binding, ProtocolDocument, ProtocolSettings};
+use crate::request::Instant;
+use chrono::TimeDelta;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A configuration file as it stands. Unknown keys are errors; paths are relative to the file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConfigFile {
+    /// The domains that presentations may name; the first is the default.
+    domains: Vec<String>,
+    /// The owners of targets.
+    roots: Vec<RootEntry>,
+    /// The Protocol Documents that are spoken here.
+    #[serde(default)]
+    protocols: Vec<ProtocolEntry>,
+    /// Where decisions are recorded.
+    ledger: LedgerSettings,
+    /// A folder of controller documents (`*.json`).
+    controllers: Option<PathBuf>,
+    /// A folder of policy documents (`*.ttl`, `*.jsonld`).
+    policies: Option<PathBuf>,
+    /// Policies of the folder count as bound by their location.
+    #[serde(default)]
+    trust_policies_by_location: bool,
+    /// Duties, by action IRI, that this server can keep.
+    #[serde(default)]
+    obligations: BTreeSet<String>,
+    /// Duties are a condition of the grant itself.
+    #[serde(default)]
+    require_duties: bool,
+    /// Our card marks the extension required.
+    #[serde(default)]
+    extension_required: bool,
+    /// Seconds by which clocks may differ.
+    skew_seconds: Option<u32>,
+    /// Seconds that a presentation is good for.
+    presentation_age_seconds: Option<u32>,
+    /// Days that a credential without a status entry may live.
+    life_without_status_days: Option<u32>,
+    /// Hours that a controller document is good for.
+    controller_age_hours: Option<u32>,
+    /// Hops of the longest chain.
+    max_chain_length: Option<usize>,
+    /// The bounds of a decision.
+    #[serde(default)]
+    limits: Limits,
+    #[serde(skip)]
+    base: PathBuf,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RootEntry {
+    prefix: String,
+    principal: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProtocolEntry {
+    /// The document, Turtle or JSON-LD by its ending.
+    file: PathBuf,
+    /// The pin.
+    hash: String,
+    /// Action classes that it may carry, of the default mapping.
+    #[serde(default)]
+    classes: Vec<String>,
+    /// Further classes, each with its ODRL or WAC action.
+    #[serde(default)]
+    actions: BTreeMap<String, String>,
+    /// Parameter keys with the local name of their left operand; the default mapping if absent.
+    parameters: Option<BTreeMap<String, String>>,
+    #[serde(default = "yes")]
+    security_bearing: bool,
+    #[serde(default)]
+    binding: Binding,
+    /// Our card declares it.
+    #[serde(default)]
+    declared: bool,
+}
+
+/// Where decisions are recorded.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LedgerSettings {
+    /// The SQLite file.
+    path: PathBuf,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl ConfigFile {
+    /// Reads a file. Nothing that it names is opened yet.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is not TOML, or has a key that does not exist or a value of another type.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = read_text(path)?;
+        let mut file: Self =
+            toml::from_str(&text).map_err(|cause| ConfigError::new(path.display().to_string(), cause.to_string()))?;
+        file.base = path.parent().unwrap_or(Path::new("")).to_path_buf();
+        Ok(file)
+    }
+
+    /// The ledger's file.
+    pub fn ledger_path(&self) -> PathBuf {
+        self.base.join(&self.ledger.path)
+    }
+
+    /// Loads everything that the file names and checks the whole. `now` is when the inputs count as retrieved.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for the first setting that is wrong.
+    pub fn load(&self, now: Instant) -> Result<Config, ConfigError> {
+        let mut roots = RootPrincipals::default();
+        for entry in &self.roots {
+            roots.add(&entry.prefix, &entry.principal)?;
+        }
+        let mut domains = self.domains.iter();
+        let first = domains.next().ok_or_else(|| ConfigError::new("domains", "at least one is needed"))?;
+        let mut builder = ConfigBuilder::new(first, roots)
+            .with_limits(self.limits.clone())
+            .with_duties_required(self.require_duties)
+            .with_extension_required(self.extension_required)
+            .with_store_trusted_by_location(self.trust_policies_by_location);
+        for domain in domains {
+            builder = builder.with_domain(domain);
+        }
+        for duty in &self.obligations {
+            builder = builder.with_obligation(duty);
+        }
+        for entry in &self.protocols {
+            builder = builder.with_protocol(self.protocol(entry)?);
+        }
+        if let Some(folder) = &self.controllers {
+            builder = builder.with_controllers(self.controller_documents(folder, now)?);
+        }
+        if let Some(folder) = &self.policies {
+            builder = builder.with_policies(self.policy_store(folder, now)?);
+        }
+        self.durations(builder).build()
+    }
+
+    fn durations(&self, mut builder: ConfigBuilder) -> ConfigBuilder {
+        if let Some(seconds) = self.skew_seconds {
+            builder = builder.with_skew(TimeDelta::seconds(seconds.into()));
+        }
+        if let Some(seconds) = self.presentation_age_seconds {
+            builder = builder.with_max_presentation_age(TimeDelta::seconds(seconds.into()));
+        }
+        if let Some(days) = self.life_without_status_days {
+            builder = builder.with_max_life_without_status(TimeDelta::days(days.into()));
+        }
+        if let Some(hours) = self.controller_age_hours {
+            builder = builder.with_max_controller_age(TimeDelta::hours(hours.into()));
+        }
+        if let Some(hops) = self.max_chain_length {
+            builder = builder.with_max_chain_length(hops);
+        }
+        builder
+    }
+
+    fn protocol(&self, entry: &ProtocolEntry) -> Result<ProtocolDocument, ConfigError> {
+        let path = self.base.join(&entry.file);
+        let setting = entry.file.display().to_string();
+        let problem = |problem: String| ConfigError::new(setting.clone(), problem);
+        let known = default_actions();
+        let mut actions = entry.actions.clone();
+        for class in &entry.classes {
+            let action = known.get(class).ok_or_else(|| {
+                problem(format!("class {class} is not in the default mapping; map it under `actions`"))
+            })?;
+            actions.insert(class.clone(), action.clone());
+        }
+        let settings = ProtocolSettings {
+            hash: entry.hash.parse().map_err(|cause| problem(format!("{cause}")))?,
+            actions,
+            parameters: entry.parameters.clone().unwrap_or_else(default_parameters),
+            security_bearing: entry.security_bearing,
+            binding: entry.binding,
+            declared: entry.declared,
+        };
+        let media_type = media_type_of(&path).ok_or_else(|| problem("ends in neither .ttl nor .jsonld".into()))?;
+        ProtocolDocument::load(&read_text(&path)?, media_type, settings, &self.limits)
+            .map_err(|cause| problem(cause.to_string()))
+    }
+
+    fn controller_documents(&self, folder: &Path, now: Instant) -> Result<ControllerDocuments, ConfigError> {
+        let mut documents = ControllerDocuments::default();
+        for path in files_of(&self.base.join(folder), &["json"])? {
+            let setting = || path.display().to_string();
+            let text = read_text(&path)?;
+            let document = strict_json::read(text.as_bytes(), &self.limits)
+                .map_err(|cause| ConfigError::new(setting(), cause.to_string()))?;
+            let id = document.get("id").and_then(serde_json::Value::as_str).map(str::to_owned);
+            let id = id.ok_or_else(|| ConfigError::new(setting(), "has no `id`"))?;
+            if documents.find(&id).is_some() {
+                return Err(ConfigError::new(setting(), format!("a second document of {id}")));
+            }
+            documents.insert(id, document, now);
+        }
+        Ok(documents)
+    }
+
+    fn policy_store(&self, folder: &Path, now: Instant) -> Result<PolicyStore, ConfigError> {
+        let mut store = PolicyStore::default();
+        for path in files_of(&self.base.join(folder), &["ttl", "jsonld"])? {
+            let media_type = media_type_of(&path).unwrap_or_default();
+            store
+                .add(&read_text(&path)?, media_type, now, &self.limits)
+                .map_err(|error| ConfigError::new(path.display().to_string(), error.problem))?;
+        }
+        Ok(store)
+    }
+}
+
+/// The RDF media type that a file's ending stands for.
+pub(crate) fn media_type_of(path: &Path) -> Option<&'static str> {
+    match path.extension()?.to_str()? {
+        "ttl" | "nt" => Some("text/turtle"),
+        "jsonld" => Some("application/ld+json"),
+        _ => None,
+    }
+}
+
+fn read_text(path: &Path) -> Result<String, ConfigError> {
+    fs::read_to_string(path).map_err(|cause| ConfigError::new(path.display().to_string(), cause.to_string()))
+}
+
+/// The files of a folder with one of the endings, in order of their names.
+fn files_of(folder: &Path, endings: &[&str]) -> Result<Vec<PathBuf>, ConfigError> {
+    let problem = |cause: std::io::Error| ConfigError::new(folder.display().to_string(), cause.to_string());
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(problem)? {
+        let path = entry.map_err(problem)?.path();
+        if path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| endings.contains(&ending)) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,84 @@
+//! The hash chain over the report rows: each row holds SHA-256(previous row hash || JCS(report)).
+
+use super::LedgerError;
+use crate::audit::DecisionReportV1;
+use crate::message::Digest;
+use crate::message::digest::jcs;
+
+/// The "previous row hash" of the first row: the SHA-256 of the JCS form of the ledger's identity. So the rows of one
+/// ledger are no prefix of another's, and an edited id or domain breaks the chain at row 1.
+pub(super) fn first_link(ledger_id: &str, domain: &str) -> Result<Digest, LedgerError> {
+    jcs(&serde_json::json!({ "domain": domain, "ledgerId": ledger_id }))
+        .map(Digest::of)
+        .map_err(|error| LedgerError::Unusable(format!("the ledger's identity cannot be hashed: {error}")))
+}
+
+/// A row's hash, over the previous row's hash and the report's JCS octets.
+pub(super) fn row_hash(previous: Digest, report: &[u8]) -> Digest {
+    let mut octets = Vec::with_capacity(32 + report.len());
+    octets.extend_from_slice(previous.as_bytes());
+    octets.extend_from_slice(report);
+    Digest::of(octets)
+}
+
+/// One row, as it stands in the store.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    pub(super) sequence: u64,
+    pub(super) decision_id: String,
+    pub(super) previous_hash: Digest,
+    pub(super) row_hash: Digest,
+    pub(super) report: String,
+}
+
+/// Follows a chain from its first link, row by row.
+#[derive(Debug)]
+pub(super) struct ChainVerifier {
+    sequence: u64,
+    hash: Digest,
+}
+
+impl ChainVerifier {
+    /// Before the first row.
+    pub(super) fn new(first_link: Digest) -> Self {
+        Self { sequence: 0, hash: first_link }
+    }
+
+    /// The last verified row's number (0: none yet) and hash.
+    pub(super) fn head(&self) -> (u64, Digest) {
+        (self.sequence, self.hash)
+    }
+
+    /// Takes the next row.
+    ///
+    /// # Errors
+    /// [`LedgerError::ChainBroken`], naming the first row that does not hold.
+    pub(super) fn follow(&mut self, row: &Row) -> Result<(), LedgerError> {
+        let sequence = self.sequence.saturating_add(1);
+        let broken = |problem| Err(LedgerError::ChainBroken { sequence, problem });
+        if row.sequence != sequence {
+            return broken("it is missing");
+        }
+        if row.previous_hash != self.hash {
+            return broken("it does not follow the row before it");
+        }
+        if row.row_hash != row_hash(self.hash, row.report.as_bytes()) {
+            return broken("its hash is not that of its report");
+        }
+        let Ok(report) = serde_json::from_str::<DecisionReportV1>(&row.report) else {
+            return broken("its report is not of this version's form");
+        };
+        if report.version != DecisionReportV1::VERSION {
+            return broken("its report is of another version");
+        }
+        if jcs(&report).ok().as_deref() != Some(row.report.as_bytes()) {
+            return broken("its report is not in JCS form");
+        }
+        if report.envelope.sequence != sequence || report.envelope.decision_id != row.decision_id {
+            return broken("its report names another row or decision");
+        }
+        self.sequence = sequence;
+        self.hash = row.row_hash;
+        Ok(())
+    }
+}

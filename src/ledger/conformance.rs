@@ -1,0 +1,540 @@
+//! What every ledger must do. Each property runs on a memory and on a file ledger; what only a file can do is below.
+
+mod model;
+
+use super::{Admission, Candidate, Entry, Ledger, LedgerError, Recorded, SqliteLedger};
+use crate::audit::{DecisionOutcome, DecisionReportV1, EvaluationOutcome, ReportBody, example_body};
+use crate::decision::Obligation;
+use crate::message::Digest;
+use crate::refusal::{Reason, Stage, WireCode};
+use crate::request::Instant;
+use chrono::TimeDelta;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Barrier;
+
+pub(super) const DOMAIN: &str = "https://agent.example/";
+pub(super) const SKEW: TimeDelta = TimeDelta::seconds(60);
+
+/// An instant, in seconds after the tests' noon.
+pub(super) fn at(seconds: i64) -> Instant {
+    let noon = "2026-05-01T12:00:00Z".parse::<Instant>().unwrap();
+    noon + TimeDelta::seconds(seconds)
+}
+
+/// A candidate that owns what it lends.
+#[derive(Debug, Clone)]
+pub(super) struct Ask {
+    pub(super) body: ReportBody,
+    pub(super) decision_id: String,
+    pub(super) now: Instant,
+    pub(super) not_after: Instant,
+    pub(super) challenge: String,
+    pub(super) domain: String,
+    pub(super) created: Instant,
+    pub(super) exercised: BTreeMap<String, u64>,
+    pub(super) leans_on: BTreeSet<String>,
+    pub(super) obligations: BTreeSet<Obligation>,
+}
+
+impl Ask {
+    /// A message of its own, with a challenge of its own.
+    pub(super) fn new(name: &str) -> Self {
+        let body = ReportBody {
+            message_id: Some(name.to_owned()),
+            message_digest: Digest::of(name),
+            ..example_body()
+        };
+        Self {
+            obligations: body.obligations.clone(),
+            body,
+            decision_id: uuid::Uuid::now_v7().to_string(),
+            now: at(100),
+            not_after: at(400),
+            challenge: format!("challenge of {name}"),
+            domain: DOMAIN.to_owned(),
+            created: at(90),
+            exercised: BTreeMap::new(),
+            leans_on: BTreeSet::new(),
+        }
+    }
+
+    /// The same, changed, as another decision.
+    pub(super) fn but(&self, change: impl FnOnce(&mut Self)) -> Self {
+        let mut other = Self { decision_id: uuid::Uuid::now_v7().to_string(), ..self.clone() };
+        change(&mut other);
+        other
+    }
+
+    pub(super) fn of(self, ledger: &dyn Ledger) -> Result<Admission, LedgerError> {
+        ledger.admit(Candidate {
+            body: &self.body,
+            decision_id: self.decision_id.clone(),
+            stage_micros: BTreeMap::from([("admit".to_owned(), 7)]),
+            now: self.now,
+            not_after: self.not_after,
+            context: self.body.context.as_deref(),
+            holder: self.body.holder.as_deref().unwrap(),
+            message_id: self.body.message_id.as_deref().unwrap(),
+            message_digest: self.body.message_digest,
+            domain: &self.domain,
+            challenge: &self.challenge,
+            presentation_created: self.created,
+            exercised: self.exercised.clone(),
+            leans_on: self.leans_on.clone(),
+            obligations: &self.obligations,
+        })
+    }
+}
+
+pub(super) fn admitted(answer: Result<Admission, LedgerError>) -> (Recorded, DecisionReportV1) {
+    match answer {
+        Ok(Admission::Admitted(recorded, report)) => (recorded, *report),
+        other => panic!("not admitted: {other:?}"),
+    }
+}
+
+pub(super) fn refused(answer: Result<Admission, LedgerError>) -> (Reason, Option<String>, DecisionReportV1) {
+    match answer {
+        Ok(Admission::Refused { reason, earlier, report }) => (reason, earlier, *report),
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+fn reason(answer: Result<Admission, LedgerError>) -> Reason {
+    refused(answer).0
+}
+
+fn refusal_entry(body: &ReportBody) -> Entry<'_> {
+    Entry {
+        body,
+        decision_id: uuid::Uuid::now_v7().to_string(),
+        stage_micros: BTreeMap::new(),
+        now: at(100),
+        admission_refusal: None,
+    }
+}
+
+fn refused_body() -> ReportBody {
+    ReportBody {
+        outcome: EvaluationOutcome::Refused,
+        stage: Stage::Shape,
+        reason: Some(Reason::ShapeViolation),
+        wire_code: Some(WireCode::ValidationFailed),
+        holder: None,
+        ..example_body()
+    }
+}
+
+/// A folder that goes when the test ends.
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    pub(super) fn new() -> Self {
+        let path = std::env::temp_dir().join(format!("writgate-{}", uuid::Uuid::new_v4()));
+        std::fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    pub(super) fn file(&self) -> PathBuf {
+        self.0.join("ledger.sqlite")
+    }
+
+    /// A first ledger in it.
+    pub(super) fn ledger(&self) -> SqliteLedger {
+        SqliteLedger::create(&self.file(), DOMAIN, true, at(0), SKEW).unwrap()
+    }
+
+    pub(super) fn reopened(&self) -> SqliteLedger {
+        SqliteLedger::open(&self.file(), DOMAIN, SKEW).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+macro_rules! every_ledger {
+    ($( $property:ident; )*) => {
+        mod memory {
+            use super::*;
+            $( #[test] fn $property() { super::$property(&SqliteLedger::in_memory_first(DOMAIN, SKEW).unwrap()); } )*
+        }
+        mod file {
+            use super::*;
+            $( #[test] fn $property() { let folder = Folder::new(); super::$property(&folder.ledger()); } )*
+        }
+    };
+}
+
+every_ledger! {
+    one_message_in_64_threads_is_allowed_once;
+    one_challenge_in_64_threads_is_allowed_once;
+    a_duplicate_names_the_first_decision;
+    a_reused_id_is_not_a_duplicate;
+    no_context_is_a_key_like_any_other;
+    another_context_or_holder_is_another_key;
+    octets_after_a_nul_count;
+    a_used_challenge_refuses_another_message;
+    a_refusal_reserves_nothing;
+    a_clock_that_stepped_back_refuses;
+    a_refused_decision_raises_the_high_water;
+    the_floor_refuses_what_is_not_above_it;
+    the_order_of_precedence_holds;
+    an_expired_grant_is_stale;
+    a_revocation_since_the_snapshot_makes_stale;
+    a_moved_count_makes_stale;
+    counts_add_up;
+    another_domain_is_not_admitted;
+    only_a_grant_is_admitted;
+    a_report_of_another_message_is_not_admitted;
+    a_grant_is_not_recorded_without_a_refusal;
+    a_refusal_by_stage_10_before_the_ledger_is_recorded;
+    what_is_not_ours_is_recorded_as_such;
+    a_decision_id_is_recorded_once;
+    rows_are_chained_without_gaps;
+    a_large_shacl_report_is_left_out;
+    a_report_over_the_bound_refuses;
+}
+
+fn race(ledger: &SqliteLedger, asks: Vec<Ask>) -> (usize, Vec<Reason>) {
+    let start = Barrier::new(asks.len());
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = asks
+            .into_iter()
+            .map(|ask| {
+                let start = &start;
+                scope.spawn(move || {
+                    start.wait();
+                    ask.of(ledger).unwrap()
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let reasons: Vec<_> = answers
+        .iter()
+        .filter_map(|answer| match answer {
+            Admission::Refused { reason, .. } => Some(*reason),
+            _ => None,
+        })
+        .collect();
+    (answers.iter().filter(|answer| matches!(answer, Admission::Admitted(..))).count(), reasons)
+}
+
+fn one_message_in_64_threads_is_allowed_once(ledger: &SqliteLedger) {
+    let ask = Ask::new("m");
+    let asks = (0..64).map(|n| ask.but(|ask| ask.challenge = format!("challenge {n}"))).collect();
+    assert_eq!(race(ledger, asks), (1, vec![Reason::DuplicateMessage; 63]));
+    assert_eq!(ledger.verify_chain().unwrap().0, 64);
+}
+
+fn one_challenge_in_64_threads_is_allowed_once(ledger: &SqliteLedger) {
+    let asks = (0..64)
+        .map(|n| Ask::new(&format!("m{n}")).but(|ask| ask.challenge = "one and the same".into()))
+        .collect();
+    assert_eq!(race(ledger, asks), (1, vec![Reason::ChallengeUsed; 63]));
+    assert_eq!(ledger.verify_chain().unwrap().0, 64);
+}
+
+fn a_duplicate_names_the_first_decision(ledger: &SqliteLedger) {
+    let ask = Ask::new("m");
+    let (_, first) = admitted(ask.clone().of(ledger));
+    let (reason, earlier, report) = refused(ask.but(|_| ()).of(ledger));
+    assert_eq!(reason, Reason::DuplicateMessage);
+    assert_eq!(earlier.as_ref(), Some(&first.envelope.decision_id));
+    assert_eq!(report.envelope.earlier_decision, earlier);
+    assert_eq!(report.envelope.outcome, DecisionOutcome::Refuse);
+    assert_eq!(report.envelope.reason, Some(Reason::DuplicateMessage));
+    assert_eq!(report.envelope.wire_code, Some(WireCode::AuthorizationFailed));
+}
+
+fn a_reused_id_is_not_a_duplicate(ledger: &SqliteLedger) {
+    let ask = Ask::new("m");
+    let (_, first) = admitted(ask.clone().of(ledger));
+    let other = ask.but(|ask| {
+        ask.body.message_digest = Digest::of("other");
+        ask.challenge = "fresh".into();
+    });
+    let (reason, earlier, _) = refused(other.of(ledger));
+    assert_eq!((reason, earlier), (Reason::MessageIdReused, Some(first.envelope.decision_id)));
+}
+
+fn no_context_is_a_key_like_any_other(ledger: &SqliteLedger) {
+    for (n, context) in [None, Some(""), Some("-"), Some("=")].into_iter().enumerate() {
+        let ask = Ask::new("m").but(|ask| {
+            ask.body.context = context.map(str::to_owned);
+            ask.challenge = format!("challenge {n}");
+        });
+        admitted(ask.clone().of(ledger));
+        assert_eq!(
+            reason(ask.but(|ask| ask.challenge = "fresh".into()).of(ledger)),
+            Reason::DuplicateMessage
+        );
+    }
+}
+
+fn another_context_or_holder_is_another_key(ledger: &SqliteLedger) {
+    let ask = Ask::new("m");
+    admitted(ask.clone().of(ledger));
+    admitted(
+        ask.but(|ask| {
+            ask.body.context = Some("c-2".into());
+            ask.challenge = "second".into();
+        })
+        .of(ledger),
+    );
+    // Nobody can burn another agent's ids or challenges.
+    admitted(ask.but(|ask| ask.body.holder = Some("https://other.example/#b".into())).of(ledger));
+}
+
+fn octets_after_a_nul_count(ledger: &SqliteLedger) {
+    for name in ["m", "m\0", "m\0a", "m\0b"] {
+        admitted(Ask::new(name).of(ledger));
+        assert_eq!(reason(Ask::new(name).of(ledger)), Reason::DuplicateMessage);
+    }
+}
+
+fn a_used_challenge_refuses_another_message(ledger: &SqliteLedger) {
+    let ask = Ask::new("m");
+    admitted(ask.clone().of(ledger));
+    let other = Ask::new("n").but(|other| {
+        other.challenge = ask.challenge.clone();
+        other.body.context = None;
+    });
+    let (reason, earlier, _) = refused(other.of(ledger));
+    assert_eq!((reason, earlier), (Reason::ChallengeUsed, None));
+}
+
+fn a_refusal_reserves_nothing(ledger: &SqliteLedger) {
+    let first = Ask::new("m");
+    admitted(first.clone().of(ledger));
+    let second = Ask::new("n");
+    refused(second.but(|ask| ask.challenge = first.challenge.clone()).of(ledger));
+    assert!(ledger.snapshot().unwrap().counts.is_empty());
+    refused(
+        first
+            .but(|ask| {
+                ask.challenge = second.challenge.clone();
+                ask.exercised.insert("p".into(), 0);
+            })
+            .of(ledger),
+    );
+    assert!(ledger.snapshot().unwrap().counts.is_empty());
+    ledger.record(refusal_entry(&ReportBody { message_id: Some("n".into()), ..refused_body() })).unwrap();
+    admitted(second.of(ledger));
+}
+
+fn a_clock_that_stepped_back_refuses(ledger: &SqliteLedger) {
+    admitted(Ask::new("m").but(|ask| ask.now = at(200)).of(ledger));
+    admitted(Ask::new("within the skew").but(|ask| ask.now = at(140)).of(ledger));
+    let before = Ask::new("n").but(|ask| ask.now = at(140) - TimeDelta::microseconds(1));
+    let (reason, _, report) = refused(before.of(ledger));
+    assert_eq!((reason, report.envelope.wire_code), (Reason::ClockSteppedBack, None));
+}
+
+fn a_refused_decision_raises_the_high_water(ledger: &SqliteLedger) {
+    let body = refused_body();
+    ledger.record(Entry { now: at(300), ..refusal_entry(&body) }).unwrap();
+    // An instant before it does not lower it again.
+    ledger.record(Entry { now: at(10), ..refusal_entry(&body) }).unwrap();
+    assert_eq!(reason(Ask::new("m").of(ledger)), Reason::ClockSteppedBack);
+    admitted(Ask::new("m").but(|ask| ask.now = at(350)).of(ledger));
+    refused(Ask::new("m").but(|ask| ask.now = at(420)).of(ledger));
+    assert_eq!(reason(Ask::new("n").but(|ask| ask.now = at(350)).of(ledger)), Reason::ClockSteppedBack);
+}
+
+fn the_floor_refuses_what_is_not_above_it(ledger: &SqliteLedger) {
+    ledger.raise_floor(at(40)).unwrap();
+    let ask = Ask::new("m").but(|ask| ask.created = at(100));
+    assert_eq!(reason(ask.clone().of(ledger)), Reason::BeforeLedgerFloor);
+    // A lower floor does not lower it.
+    ledger.raise_floor(at(0)).unwrap();
+    assert_eq!(reason(ask.but(|_| ()).of(ledger)), Reason::BeforeLedgerFloor);
+    admitted(ask.but(|ask| ask.created += TimeDelta::microseconds(1)).of(ledger));
+}
+
+fn the_order_of_precedence_holds(ledger: &SqliteLedger) {
+    let ask = Ask::new("m").but(|ask| ask.now = at(200));
+    admitted(ask.clone().of(ledger));
+    ledger.mark_revoked(&BTreeSet::from(["r".to_owned()])).unwrap();
+    // Everything is wrong with it at once; one thing after the other is put right.
+    let ask = ask.but(|ask| {
+        ask.now = at(0);
+        ask.created = at(60);
+        ask.not_after = at(0);
+        ask.leans_on.insert("r".into());
+    });
+    ledger.raise_floor(at(0)).unwrap();
+    assert_eq!(reason(ask.but(|_| ()).of(ledger)), Reason::ClockSteppedBack);
+    let ask = ask.but(|ask| ask.now = at(200));
+    assert_eq!(reason(ask.but(|_| ()).of(ledger)), Reason::BeforeLedgerFloor);
+    let ask = ask.but(|ask| ask.created = at(61));
+    assert_eq!(reason(ask.but(|_| ()).of(ledger)), Reason::DuplicateMessage);
+    let ask = ask.but(|ask| ask.body.message_id = Some("n".into()));
+    assert_eq!(reason(ask.but(|_| ()).of(ledger)), Reason::ChallengeUsed);
+    let ask = ask.but(|ask| ask.challenge = "fresh".into());
+    assert!(matches!(ask.of(ledger), Ok(Admission::Stale)));
+}
+
+/// The candidate is stale, that leaves nothing, and `mended` is admitted as row 1.
+fn stale_then(ledger: &SqliteLedger, ask: Ask, mended: Ask) {
+    assert!(matches!(ask.of(ledger), Ok(Admission::Stale)));
+    assert_eq!(admitted(mended.of(ledger)).0.sequence(), 1);
+}
+
+fn an_expired_grant_is_stale(ledger: &SqliteLedger) {
+    let ask = Ask::new("m");
+    stale_then(
+        ledger,
+        ask.but(|ask| ask.now = ask.not_after + TimeDelta::nanoseconds(1)),
+        ask.but(|ask| ask.now = ask.not_after),
+    );
+}
+
+fn a_revocation_since_the_snapshot_makes_stale(ledger: &SqliteLedger) {
+    let ask = Ask::new("m").but(|ask| ask.leans_on = ["p", "q"].map(str::to_owned).into());
+    ledger.mark_revoked(&BTreeSet::from(["q".to_owned()])).unwrap();
+    ledger.mark_revoked(&BTreeSet::from(["q".to_owned(), "z".to_owned()])).unwrap();
+    assert_eq!(ledger.snapshot().unwrap().revoked, BTreeSet::from(["q".to_owned(), "z".to_owned()]));
+    let mended = ask.but(|ask| {
+        ask.leans_on.remove("q");
+    });
+    stale_then(ledger, ask, mended);
+}
+
+fn a_moved_count_makes_stale(ledger: &SqliteLedger) {
+    let ask = Ask::new("m").but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), 1)]));
+    stale_then(ledger, ask.clone(), ask.but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), 0)])));
+    let behind = Ask::new("n").but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), 0)]));
+    assert!(matches!(behind.clone().of(ledger), Ok(Admission::Stale)));
+    admitted(behind.but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), 1)])).of(ledger));
+}
+
+fn counts_add_up(ledger: &SqliteLedger) {
+    for n in 0..3 {
+        let ask = Ask::new(&format!("m{n}"))
+            .but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), n), (format!("q{n}"), 0)]));
+        admitted(ask.of(ledger));
+    }
+    let counts = ledger.snapshot().unwrap().counts;
+    let expected = [("p", 3), ("q0", 1), ("q1", 1), ("q2", 1)];
+    assert_eq!(counts, expected.map(|(policy, count)| (policy.to_owned(), count)).into());
+}
+
+fn nothing_was_written(ledger: &SqliteLedger, answer: Result<Admission, LedgerError>) {
+    assert!(matches!(answer, Err(LedgerError::Contradictory(_))), "{answer:?}");
+    assert_eq!(ledger.verify_chain().unwrap().0, 0);
+}
+
+fn another_domain_is_not_admitted(ledger: &SqliteLedger) {
+    assert_eq!(ledger.domain(), DOMAIN);
+    let ask = Ask::new("m").but(|ask| ask.domain = "https://other.example/".into());
+    nothing_was_written(ledger, ask.of(ledger));
+}
+
+fn only_a_grant_is_admitted(ledger: &SqliteLedger) {
+    for outcome in [EvaluationOutcome::Refused, EvaluationOutcome::NotOurs] {
+        let ask = Ask::new("m").but(|ask| ask.body.outcome = outcome);
+        nothing_was_written(ledger, ask.of(ledger));
+    }
+}
+
+fn a_report_of_another_message_is_not_admitted(ledger: &SqliteLedger) {
+    let ask = Ask::new("m");
+    let changes: [fn(&mut ReportBody); 5] = [
+        |body| body.message_digest = Digest::of("other"),
+        |body| body.message_id = Some("other".into()),
+        |body| body.context = None,
+        |body| body.holder = Some("other".into()),
+        |body| body.obligations.clear(),
+    ];
+    for change in changes {
+        let mut body = ask.body.clone();
+        change(&mut body);
+        let candidate = Candidate {
+            body: &body,
+            decision_id: ask.decision_id.clone(),
+            stage_micros: BTreeMap::new(),
+            now: ask.now,
+            not_after: ask.not_after,
+            context: ask.body.context.as_deref(),
+            holder: ask.body.holder.as_deref().unwrap(),
+            message_id: ask.body.message_id.as_deref().unwrap(),
+            message_digest: ask.body.message_digest,
+            domain: &ask.domain,
+            challenge: &ask.challenge,
+            presentation_created: ask.created,
+            exercised: BTreeMap::new(),
+            leans_on: BTreeSet::new(),
+            obligations: &ask.obligations,
+        };
+        nothing_was_written(ledger, ledger.admit(candidate));
+    }
+}
+
+fn a_grant_is_not_recorded_without_a_refusal(ledger: &SqliteLedger) {
+    let granted = example_body();
+    let refused = refused_body();
+    let contradictions = [
+        refusal_entry(&granted),
+        Entry { admission_refusal: Some(Reason::ObligationUnsupported), ..refusal_entry(&refused) },
+    ];
+    for entry in contradictions {
+        assert!(matches!(ledger.record(entry), Err(LedgerError::Contradictory(_))));
+    }
+    assert_eq!(ledger.verify_chain().unwrap().0, 0);
+}
+
+fn a_refusal_by_stage_10_before_the_ledger_is_recorded(ledger: &SqliteLedger) {
+    let granted = example_body();
+    let entry = Entry { admission_refusal: Some(Reason::ObligationUnsupported), ..refusal_entry(&granted) };
+    let report = ledger.record(entry).unwrap();
+    assert_eq!(report.envelope.outcome, DecisionOutcome::Refuse);
+    assert_eq!(report.envelope.reason, Some(Reason::ObligationUnsupported));
+    assert_eq!(report.envelope.wire_code, Some(WireCode::AuthorizationFailed));
+    assert_eq!(report.body, granted);
+}
+
+fn what_is_not_ours_is_recorded_as_such(ledger: &SqliteLedger) {
+    let body = ReportBody { outcome: EvaluationOutcome::NotOurs, stage: Stage::Admit, ..example_body() };
+    let report = ledger.record(refusal_entry(&body)).unwrap();
+    assert_eq!((report.envelope.outcome, report.envelope.reason), (DecisionOutcome::NotOurs, None));
+}
+
+fn a_decision_id_is_recorded_once(ledger: &SqliteLedger) {
+    let first = Ask::new("m");
+    admitted(first.clone().of(ledger));
+    let second = Ask { decision_id: first.decision_id, ..Ask::new("n") };
+    assert!(matches!(second.clone().of(ledger), Err(LedgerError::Store(_))));
+    assert_eq!(admitted(second.but(|_| ()).of(ledger)).0.sequence(), 2);
+}
+
+fn rows_are_chained_without_gaps(ledger: &SqliteLedger) {
+    let body = refused_body();
+    let (first, report) = admitted(Ask::new("m").of(ledger));
+    assert_eq!((first.sequence(), report.envelope.sequence), (1, 1));
+    assert_eq!(report.envelope.outcome, DecisionOutcome::Allow);
+    assert_eq!(ledger.verify_chain().unwrap(), (1, first.row_hash()));
+    assert_eq!(ledger.record(refusal_entry(&body)).unwrap().envelope.sequence, 2);
+    assert_eq!(refused(Ask::new("m").of(ledger)).2.envelope.sequence, 3);
+    let (last, _) = admitted(Ask::new("n").of(ledger));
+    assert_eq!(ledger.verify_chain().unwrap(), (4, last.row_hash()));
+}
+
+fn a_large_shacl_report_is_left_out(ledger: &SqliteLedger) {
+    let large = "x".repeat(super::MAX_REPORT_BYTES);
+    let body = ReportBody { shacl_report: Some(large), ..refused_body() };
+    let report = ledger.record(refusal_entry(&body)).unwrap();
+    assert_eq!(report.body, refused_body());
+    assert_eq!(report.envelope.redacted, ["/body/shaclReport"]);
+    ledger.verify_chain().unwrap();
+}
+
+fn a_report_over_the_bound_refuses(ledger: &SqliteLedger) {
+    let ask = Ask::new("m").but(|ask| ask.body.peer = "x".repeat(super::MAX_REPORT_BYTES));
+    assert!(matches!(ask.of(ledger), Err(LedgerError::ReportTooLarge(_))));
+    assert_eq!(ledger.verify_chain().unwrap().0, 0);
+}

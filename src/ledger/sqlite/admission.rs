@@ -1,0 +1,273 @@
+//! The steps of admission, each within the caller's one transaction.
+
+use super::{Meta, micros};
+use crate::audit::{DecisionOutcome, DecisionReportV1, EvaluationOutcome, ReportBody, ReportEnvelope};
+use crate::ledger::chain::{first_link, row_hash};
+use crate::ledger::{Candidate, Entry, LedgerError, MAX_REPORT_BYTES, Recorded};
+use crate::message::Digest;
+use crate::message::digest::jcs;
+use crate::refusal::{Reason, Stage};
+use crate::request::Instant;
+use chrono::{DateTime, TimeDelta, Utc};
+use rusqlite::{OptionalExtension, Transaction};
+use std::collections::BTreeMap;
+
+/// What admission finds before it writes.
+pub(super) enum Finding {
+    /// Nothing stands against it.
+    Clear,
+    /// A refusal, with the first decision's id for a duplicate or a reused id.
+    Refused { reason: Reason, earlier: Option<String> },
+    /// The evaluation no longer holds.
+    Stale,
+}
+
+/// Judges a candidate against what the ledger holds now, in the order of precedence of [`Reason`].
+pub(super) fn judge(
+    transaction: &Transaction<'_>,
+    meta: &Meta,
+    candidate: &Candidate<'_>,
+    skew: TimeDelta,
+) -> Result<Finding, LedgerError> {
+    let refused = |reason, earlier| Ok(Finding::Refused { reason, earlier });
+    if stepped_back(meta, candidate.now, skew) {
+        return refused(Reason::ClockSteppedBack, None);
+    }
+    if meta.floor_us.is_some_and(|floor| micros(candidate.presentation_created) <= floor) {
+        return refused(Reason::BeforeLedgerFloor, None);
+    }
+    if let Some((digest, decision)) = reservation(transaction, candidate)? {
+        let same = digest == candidate.message_digest;
+        return refused(
+            if same { Reason::DuplicateMessage } else { Reason::MessageIdReused },
+            Some(decision),
+        );
+    }
+    if challenge_used(transaction, candidate)? {
+        return refused(Reason::ChallengeUsed, None);
+    }
+    if candidate.now > candidate.not_after
+        || any_revoked(transaction, candidate)?
+        || any_count_moved(transaction, candidate)?
+    {
+        return Ok(Finding::Stale);
+    }
+    Ok(Finding::Clear)
+}
+
+/// Whether `now` is below the highest instant that the ledger has seen, by more than the skew.
+fn stepped_back(meta: &Meta, now: Instant, skew: TimeDelta) -> bool {
+    let latest = now.checked_add_signed(skew).unwrap_or(DateTime::<Utc>::MAX_UTC);
+    meta.high_water_us.is_some_and(|high_water| micros(latest) < high_water)
+}
+
+/// The digest and decision that hold the candidate's key, if it is taken.
+fn reservation(
+    transaction: &Transaction<'_>,
+    candidate: &Candidate<'_>,
+) -> Result<Option<(Digest, String)>, LedgerError> {
+    let found = transaction
+        .prepare_cached(
+            "SELECT digest, decision_id FROM messages WHERE context = ?1 AND holder = ?2 AND message_id = ?3",
+        )?
+        .query_row((context_key(candidate.context), candidate.holder, candidate.message_id), |row| {
+            Ok((Digest::from_bytes(row.get(0)?), row.get(1)?))
+        })
+        .optional()?;
+    Ok(found)
+}
+
+fn challenge_used(transaction: &Transaction<'_>, candidate: &Candidate<'_>) -> Result<bool, LedgerError> {
+    Ok(transaction
+        .prepare_cached("SELECT 1 FROM challenges WHERE holder = ?1 AND domain = ?2 AND challenge = ?3")?
+        .exists((candidate.holder, candidate.domain, candidate.challenge))?)
+}
+
+fn any_revoked(transaction: &Transaction<'_>, candidate: &Candidate<'_>) -> Result<bool, LedgerError> {
+    let mut statement = transaction.prepare_cached("SELECT 1 FROM revoked WHERE id = ?1")?;
+    for id in &candidate.leans_on {
+        if statement.exists((id,))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn any_count_moved(transaction: &Transaction<'_>, candidate: &Candidate<'_>) -> Result<bool, LedgerError> {
+    let mut statement = transaction.prepare_cached("SELECT exercised FROM counts WHERE policy = ?1")?;
+    for (policy, seen) in &candidate.exercised {
+        let now: i64 = statement.query_row((policy,), |row| row.get(0)).optional()?.unwrap_or(0);
+        if u64::try_from(now).ok() != Some(*seen) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Reserves the id, consumes the challenge and counts the permissions of a candidate whose report is row `sequence`.
+pub(super) fn reserve(
+    transaction: &Transaction<'_>,
+    candidate: &Candidate<'_>,
+    sequence: u64,
+) -> Result<(), LedgerError> {
+    let sequence = stored(sequence)?;
+    transaction
+        .prepare_cached(
+            "INSERT INTO messages (context, holder, message_id, digest, decision_id, peer, sequence)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?
+        .execute((
+            context_key(candidate.context),
+            candidate.holder,
+            candidate.message_id,
+            candidate.message_digest.as_bytes(),
+            &candidate.decision_id,
+            &candidate.body.peer,
+            sequence,
+        ))?;
+    transaction
+        .prepare_cached(
+            "INSERT INTO challenges (holder, domain, challenge, sequence) VALUES (?1, ?2, ?3, ?4)",
+        )?
+        .execute((candidate.holder, candidate.domain, candidate.challenge, sequence))?;
+    let mut count = transaction.prepare_cached(
+        "INSERT INTO counts (policy, exercised) VALUES (?1, ?2)
+         ON CONFLICT (policy) DO UPDATE SET exercised = excluded.exercised",
+    )?;
+    for (policy, seen) in &candidate.exercised {
+        count.execute((policy, stored(seen.saturating_add(1))?))?;
+    }
+    Ok(())
+}
+
+/// What `decide` adds to a body, but for the row's number.
+pub(super) struct Verdict {
+    pub(super) decision_id: String,
+    pub(super) outcome: DecisionOutcome,
+    /// Stage 10's reason.
+    pub(super) reason: Option<Reason>,
+    pub(super) earlier: Option<String>,
+    pub(super) stage_micros: BTreeMap<String, u64>,
+}
+
+impl Verdict {
+    /// The verdict on a decision that reserves nothing.
+    ///
+    /// # Errors
+    /// An entry that would read as an allow, or whose stage 10 refuses what an earlier stage has settled.
+    pub(super) fn of_entry(entry: Entry<'_>) -> Result<Self, LedgerError> {
+        let outcome = match (entry.body.outcome, entry.admission_refusal) {
+            (EvaluationOutcome::Granted, Some(_)) | (EvaluationOutcome::Refused, None) => {
+                DecisionOutcome::Refuse
+            }
+            (EvaluationOutcome::NotOurs, None) => DecisionOutcome::NotOurs,
+            (EvaluationOutcome::Granted, None) => {
+                return Err(LedgerError::Contradictory("a grant is recorded by admission only"));
+            }
+            (EvaluationOutcome::Refused | EvaluationOutcome::NotOurs, Some(_)) => {
+                return Err(LedgerError::Contradictory("stage 10 refuses only what was granted"));
+            }
+        };
+        Ok(Self {
+            decision_id: entry.decision_id,
+            outcome,
+            reason: entry.admission_refusal,
+            earlier: None,
+            stage_micros: entry.stage_micros,
+        })
+    }
+}
+
+/// Appends a report as the next row of the chain.
+pub(super) fn append(
+    transaction: &Transaction<'_>,
+    meta: &Meta,
+    body: &ReportBody,
+    verdict: Verdict,
+) -> Result<(Recorded, DecisionReportV1), LedgerError> {
+    let (last, previous_hash) = match head(transaction)? {
+        Some(head) => head,
+        None => (0, first_link(&meta.ledger_id, &meta.domain)?),
+    };
+    let sequence =
+        last.checked_add(1).ok_or_else(|| LedgerError::Unusable("the ledger has no more rows".into()))?;
+    let mut report = DecisionReportV1 {
+        version: DecisionReportV1::VERSION.to_owned(),
+        body: body.clone(),
+        envelope: ReportEnvelope {
+            decision_id: verdict.decision_id,
+            sequence,
+            outcome: verdict.outcome,
+            reason: verdict.reason,
+            wire_code: verdict.reason.and_then(|reason| reason.wire_code(Stage::Admission)),
+            earlier_decision: verdict.earlier,
+            stage_micros: verdict.stage_micros,
+            redacted: Vec::new(),
+        },
+    };
+    let text = bounded_text(&mut report)?;
+    let row_hash = row_hash(previous_hash, text.as_bytes());
+    transaction
+        .prepare_cached(
+            "INSERT INTO reports (sequence, decision_id, previous_hash, row_hash, report)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute((
+            stored(sequence)?,
+            &report.envelope.decision_id,
+            previous_hash.as_bytes(),
+            row_hash.as_bytes(),
+            &text,
+        ))?;
+    Ok((Recorded { sequence, row_hash }, report))
+}
+
+/// The last row's number and hash.
+fn head(transaction: &Transaction<'_>) -> Result<Option<(u64, Digest)>, LedgerError> {
+    let head: Option<(i64, [u8; 32])> = transaction
+        .prepare_cached("SELECT sequence, row_hash FROM reports ORDER BY sequence DESC LIMIT 1")?
+        .query_row((), |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    head.map(|(sequence, hash)| Ok((super::read_u64(sequence)?, Digest::from_bytes(hash)))).transpose()
+}
+
+/// The report's JCS text, without its SHACL report where that would make it too large.
+fn bounded_text(report: &mut DecisionReportV1) -> Result<String, LedgerError> {
+    let mut text = text(report)?;
+    if text.len() > MAX_REPORT_BYTES && report.body.shacl_report.take().is_some() {
+        report.envelope.redacted.push("/body/shaclReport".to_owned());
+        text = self::text(report)?;
+    }
+    if text.len() > MAX_REPORT_BYTES {
+        return Err(LedgerError::ReportTooLarge(text.len()));
+    }
+    Ok(text)
+}
+
+fn text(report: &DecisionReportV1) -> Result<String, LedgerError> {
+    let octets =
+        jcs(report).map_err(|_| LedgerError::Contradictory("the report cannot be written as JCS"))?;
+    String::from_utf8(octets).map_err(|_| LedgerError::Contradictory("the report's JCS form is not UTF-8"))
+}
+
+/// The highest instant seen never goes down, whatever the clock does.
+pub(super) fn raise_high_water(transaction: &Transaction<'_>, now: Instant) -> Result<(), LedgerError> {
+    transaction
+        .prepare_cached("UPDATE meta SET high_water_us = max(coalesce(high_water_us, ?1), ?1)")?
+        .execute((micros(now),))?;
+    Ok(())
+}
+
+/// A context as a key: no context is not the empty context, and neither is NULL.
+fn context_key(context: Option<&str>) -> String {
+    match context {
+        None => "-".to_owned(),
+        Some(context) => format!("={context}"),
+    }
+}
+
+/// A number as SQLite stores it.
+fn stored(number: u64) -> Result<i64, LedgerError> {
+    i64::try_from(number)
+        .map_err(|_| LedgerError::Contradictory("a number is larger than the ledger can store"))
+}

@@ -1,0 +1,105 @@
+//! Building a message: the sender's side of stage 1.
+
+use super::digest::of_message_without;
+use super::{IntentGraph, RdfPart};
+use crate::credential::ChallengeBinding;
+use crate::limits::Limits;
+use crate::rdf::{Budget, RdfMediaType};
+use crate::vocab::{EXTENSION, META_KIND, META_PROTOCOL_HASH};
+use serde_json::{Map, Value, json};
+
+/// What a message is made of. Texts come with their media types.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// The message's id.
+    pub id: String,
+    /// The message's context.
+    pub context: Option<String>,
+    /// The hash of the Protocol Document that the intent is written to.
+    pub protocol_hash: String,
+    /// The intent.
+    pub intent: (String, String),
+    /// The Verifiable Presentation.
+    pub presentation: Option<Value>,
+    /// Policy documents that credentials bind by digest.
+    pub policies: Vec<(String, String)>,
+}
+
+/// The JSON of an A2A v1.0 `Message`, tagged with the extension.
+pub fn message(draft: &Draft) -> Value {
+    let (text, media_type) = &draft.intent;
+    let mut parts = vec![json!({
+        "text": text, "mediaType": media_type,
+        "metadata": { META_KIND: "intent", META_PROTOCOL_HASH: draft.protocol_hash },
+    })];
+    parts.extend(draft.presentation.iter().map(|presentation| {
+        json!({
+            "data": presentation, "mediaType": "application/vp", "metadata": { META_KIND: "authorization" },
+        })
+    }));
+    parts.extend(draft.policies.iter().map(|(text, media_type)| {
+        json!({ "text": text, "mediaType": media_type, "metadata": { META_KIND: "authorization" } })
+    }));
+    let mut message = Map::new();
+    message.insert("messageId".to_owned(), json!(draft.id));
+    if let Some(context) = &draft.context {
+        message.insert("contextId".to_owned(), json!(context));
+    }
+    message.insert("role".to_owned(), json!("ROLE_USER"));
+    message.insert("parts".to_owned(), Value::Array(parts));
+    message.insert("extensions".to_owned(), json!([EXTENSION]));
+    Value::Object(message)
+}
+
+/// Why a bound challenge cannot be computed for a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ComposeError {
+    /// The message has no id, or not exactly one intent part with a protocol hash and a text.
+    #[error("the message has not exactly one intent with a protocol hash, or no id")]
+    NoIntent,
+    /// The intent is not one that a server would read.
+    #[error("the intent is not RDF of exactly one intent")]
+    Intent,
+    /// The message cannot be written in JCS form.
+    #[error("the message has no JCS form")]
+    Form,
+}
+
+/// The bound challenge (`wgb1.`) that a client signs for this message: over what the server gave out, the domain that the
+/// server's card names, and the whole message but its authorization parts. A client signs no bound challenge that it did
+/// not compute itself, here.
+///
+/// # Errors
+/// [`ComposeError`]
+pub fn bound_challenge(message: &Value, nonce: &str, domain: &str) -> Result<String, ComposeError> {
+    let parts = message.get("parts").and_then(Value::as_array).ok_or(ComposeError::NoIntent)?;
+    let of_kind = |wanted: &'static str| {
+        parts.iter().enumerate().filter(move |(_, part)| metadata(part, META_KIND) == Some(wanted))
+    };
+    let mut intents = of_kind("intent");
+    let (Some((index, part)), None) = (intents.next(), intents.next()) else { return Err(ComposeError::NoIntent) };
+    let text = part.get("text").and_then(Value::as_str).ok_or(ComposeError::NoIntent)?;
+    let media_type = part.get("mediaType").and_then(Value::as_str).and_then(RdfMediaType::parse);
+    let part_read = RdfPart { index, media_type: media_type.ok_or(ComposeError::Intent)?, text: text.to_owned() };
+    let limits = Limits::default();
+    let intent = IntentGraph::read(&part_read, &limits, &mut Budget::new(&limits)).map_err(|_| ComposeError::Intent)?;
+    let authorizations: Vec<usize> = of_kind("authorization").map(|(index, _)| index).collect();
+    let rest_digest = of_message_without(message, &authorizations).map_err(|_| ComposeError::Form)?;
+    let own = |name: &str| message.get(name).and_then(Value::as_str);
+    crate::credential::bound_challenge(&ChallengeBinding {
+        nonce,
+        domain,
+        message_id: own("messageId").ok_or(ComposeError::NoIntent)?,
+        context_id: own("contextId"),
+        task_id: own("taskId"),
+        protocol_hash: metadata(part, META_PROTOCOL_HASH).ok_or(ComposeError::NoIntent)?,
+        intent_hash: &intent.hash,
+        rest_digest,
+    })
+    .map_err(|_| ComposeError::Form)
+}
+
+fn metadata<'a>(part: &'a Value, key: &str) -> Option<&'a str> {
+    part.get("metadata")?.get(key)?.as_str()
+}

@@ -1,0 +1,169 @@
+//! The worked example: Alice owns notes, her agent acts for her, and messages arrive.
+//!
+//! The demo, the bench, the vectors and the tests all build their messages here, so that what a newcomer sees run is
+//! what is tested. The keys are TEST-ONLY: their secrets are in `credentials/keys/`, for everybody to read.
+
+mod ask;
+mod forge;
+mod intent;
+mod mandate;
+
+pub use ask::Ask;
+pub use intent::{Intent, IntentAction};
+pub use mandate::{MandateDraft, PolicyBinding};
+
+use crate::config::{Config, ConfigError, ConfigFile};
+use crate::credential::issue::{IssueError, SigningKey};
+use crate::request::{Actor, CallerFacts, Instant};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// The owner of everything below `https://alice.pod.example/`.
+pub const ALICE: &str = "https://alice.pod.example/profile#me";
+/// The owner of everything below `https://bob.pod.example/`.
+pub const BOB_OWNER: &str = "https://bob.pod.example/profile#me";
+/// Whom Alice lets her agent give access to.
+pub const BOB: &str = "https://bob.example/profile#me";
+/// What this server calls itself: the domain of every presentation to it.
+pub const DOMAIN: &str = "https://alice.pod.example/agent";
+/// The target of the example.
+pub const NOTES: &str = "https://alice.pod.example/notes/";
+/// The purpose that Alice permits reading for.
+pub const PURPOSE: &str = "https://alice.pod.example/purposes#meeting-preparation";
+/// The policy of Alice's mandate for her agent.
+pub const MANDATE_POLICY: &str = "https://alice.pod.example/policies/alice-to-agent";
+/// A challenge that a server might have given out.
+pub const NONCE: &str = "n-9f2c41d07ab35e68";
+
+/// Why the example could not be set up.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExampleError {
+    /// A file of the repository is missing or unreadable.
+    #[error("{path}: {cause} (run this in Writgate's own folder, or name it with --dir)")]
+    File {
+        /// The file.
+        path: String,
+        /// Why.
+        cause: String,
+    },
+    /// The example's configuration does not load.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A paper could not be made.
+    #[error(transparent)]
+    Issue(#[from] IssueError),
+    /// A message could not be composed.
+    #[error(transparent)]
+    Compose(#[from] crate::message::compose::ComposeError),
+}
+
+/// The example's people, keys and files.
+#[derive(Debug, Clone)]
+pub struct World {
+    folder: PathBuf,
+    /// Alice's key, whose method `https://alice.pod.example/profile#key` her controller document lists.
+    pub alice: SigningKey,
+    /// The agent's key; the agent is its did:key.
+    pub agent: SigningKey,
+    /// A stranger's key.
+    pub mallory: SigningKey,
+}
+
+impl World {
+    /// Opens the example in the repository's folder.
+    ///
+    /// # Errors
+    /// [`ExampleError::File`]
+    pub fn open(folder: &Path) -> Result<Self, ExampleError> {
+        let key = |name: &str| -> Result<SigningKey, ExampleError> {
+            let path = format!("credentials/keys/{name}.json");
+            let file = serde_json::from_str(&read(folder, &path)?).map_err(|cause| file_error(&path, cause))?;
+            Ok(SigningKey::from_json(&file)?)
+        };
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            alice: key("alice")?,
+            agent: key("agent")?,
+            mallory: key("mallory")?,
+        })
+    }
+
+    /// The example's configuration, its inputs retrieved at `now`.
+    ///
+    /// # Errors
+    /// [`ExampleError::Config`]
+    pub fn config(&self, now: Instant) -> Result<Config, ExampleError> {
+        Ok(ConfigFile::read(&self.folder.join("vectors/writgate.toml"))?.load(now)?)
+    }
+
+    /// A text of the repository.
+    ///
+    /// # Errors
+    /// [`ExampleError::File`]
+    pub fn text(&self, path: &str) -> Result<String, ExampleError> {
+        read(&self.folder, path)
+    }
+
+    /// A JSON document of the repository.
+    ///
+    /// # Errors
+    /// [`ExampleError::File`]
+    pub fn json(&self, path: &str) -> Result<Value, ExampleError> {
+        serde_json::from_str(&self.text(path)?).map_err(|cause| file_error(path, cause))
+    }
+
+    /// The agent's IRI.
+    pub fn agent_id(&self) -> String {
+        self.agent.did_key()
+    }
+
+    /// Alice's mandate for her agent, its policy embedded.
+    ///
+    /// # Errors
+    /// [`ExampleError::File`]
+    pub fn mandate(&self) -> Result<Value, ExampleError> {
+        self.json("credentials/alice-to-agent.vc.json")
+    }
+
+    /// What the example's server knows: it authenticated the agent, gave out [`NONCE`], and activated the extension.
+    pub fn facts(&self) -> CallerFacts {
+        let mut facts = CallerFacts::new("agent-connection", Actor::Authenticated(self.agent_id()), NONCE);
+        facts.context = Some(CONTEXT.to_owned());
+        facts
+    }
+
+    /// A message by the agent: `intent`, under the protocol that fits it, with Alice's mandate, made at `now`.
+    ///
+    /// # Errors
+    /// [`ExampleError`]
+    pub fn ask(&self, intent: Intent, now: Instant) -> Result<Ask, ExampleError> {
+        let protocol = if intent.is_grant() { "grant-access" } else { "read" };
+        Ok(Ask::new(self, intent, self.protocol_hash(protocol)?, vec![self.mandate()?], now))
+    }
+
+    /// The hash of one of the example's Protocol Documents (`grant-access`, `read`, ...).
+    ///
+    /// # Errors
+    /// [`ExampleError::File`]
+    pub fn protocol_hash(&self, name: &str) -> Result<String, ExampleError> {
+        let path = format!("policies/{name}.ttl");
+        let hash = crate::protocol::ProtocolDocument::hash_of(
+            &self.text(&path)?,
+            "text/turtle",
+            &crate::limits::Limits::default(),
+        );
+        Ok(hash.map_err(|cause| file_error(&path, cause))?.to_string())
+    }
+}
+
+/// The conversation of the example.
+pub const CONTEXT: &str = "ctx-1";
+
+fn read(folder: &Path, path: &str) -> Result<String, ExampleError> {
+    std::fs::read_to_string(folder.join(path)).map_err(|cause| file_error(path, cause))
+}
+
+fn file_error(path: &str, cause: impl std::fmt::Display) -> ExampleError {
+    ExampleError::File { path: path.to_owned(), cause: cause.to_string() }
+}

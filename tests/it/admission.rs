@@ -1,0 +1,201 @@
+//! Stage 10 through `Engine::decide`: at most once, durable before the answer, and an error always refuses.
+
+use crate::support::{self, TestClock, assert_allowed, engine_on, grant, noon, octets, refused, world};
+use chrono::TimeDelta;
+use std::path::PathBuf;
+use std::sync::Arc;
+use writgate::ledger::{Ledger, SqliteLedger};
+use writgate::worked_example::DOMAIN;
+use writgate::{Decision, Engine, Obligation, Reason};
+
+/// A ledger file of its own for each test, removed at its end.
+struct LedgerFile(PathBuf);
+
+impl LedgerFile {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("writgate-test-{}-{name}.db", std::process::id()));
+        let file = Self(path);
+        file.remove();
+        file
+    }
+
+    fn create_first(&self) -> Arc<dyn Ledger> {
+        Arc::new(SqliteLedger::create(&self.0, DOMAIN, true, noon(), TimeDelta::seconds(60)).unwrap())
+    }
+
+    fn open(&self) -> Arc<dyn Ledger> {
+        Arc::new(SqliteLedger::open(&self.0, DOMAIN, TimeDelta::seconds(60)).unwrap())
+    }
+
+    fn remove(&self) {
+        for ending in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(format!("{}{ending}", self.0.display()));
+        }
+    }
+}
+
+impl Drop for LedgerFile {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+fn decide(engine: &Engine, ask: &writgate::worked_example::Ask) -> writgate::Decided {
+    let mut facts = world().facts();
+    facts.challenge = Some(ask.nonce.clone());
+    engine.decide(octets(&ask.message().unwrap()), facts)
+}
+
+#[test]
+fn a_replayed_message_is_refused_with_the_first_decisions_id() {
+    let engine = support::engine();
+    let first = decide(&engine, &grant());
+    assert_allowed(&first);
+    let second = decide(&engine, &grant());
+    let refusal = refused(&second);
+    assert_eq!(refusal.reason(), Reason::DuplicateMessage);
+    assert_eq!(refusal.earlier_decision(), Some(first.report.envelope.decision_id.as_str()));
+    let public = serde_json::to_string(&refusal.public()).unwrap();
+    assert!(!public.contains(&first.report.envelope.decision_id), "the peer learns nothing of the first: {public}");
+}
+
+#[test]
+fn the_same_id_with_other_content_is_refused() {
+    let engine = support::engine();
+    assert_allowed(&decide(&engine, &grant()));
+    let mut other = support::read();
+    other.nonce = "another-nonce-0123456789".to_owned();
+    let decided = decide(&engine, &other);
+    assert_eq!(refused(&decided).reason(), Reason::MessageIdReused);
+}
+
+#[test]
+fn the_same_presentation_with_another_id_is_refused() {
+    let engine = support::engine();
+    let first = grant();
+    assert_allowed(&decide(&engine, &first));
+    let presentation = first.presentation().unwrap();
+    let mut second = first.clone();
+    second.id = "msg-2".to_owned();
+    let message = second.with_presentation(Some(presentation.clone()));
+    let decided = engine.decide(octets(&message), world().facts());
+    assert_eq!(refused(&decided).reason(), Reason::ChallengeUsed);
+    // Nor under another context.
+    second.id = first.id;
+    second.context = Some("ctx-2".to_owned());
+    let mut facts = world().facts();
+    facts.context = Some("ctx-2".to_owned());
+    let decided = engine.decide(octets(&second.with_presentation(Some(presentation))), facts);
+    assert_eq!(refused(&decided).reason(), Reason::ChallengeUsed);
+}
+
+#[test]
+fn a_replay_is_refused_after_a_restart() {
+    let file = LedgerFile::new("restart");
+    let clock = TestClock::at(noon());
+    let first = decide(&engine_on(file.create_first(), Arc::clone(&clock)), &grant());
+    assert_allowed(&first);
+    let second = decide(&engine_on(file.open(), clock), &grant());
+    assert_eq!(refused(&second).reason(), Reason::DuplicateMessage);
+    assert_eq!(refused(&second).earlier_decision(), Some(first.report.envelope.decision_id.as_str()));
+}
+
+#[test]
+fn a_new_ledger_refuses_presentations_made_before_it() {
+    let file = LedgerFile::new("floor");
+    let ledger = SqliteLedger::create(&file.0, DOMAIN, false, noon(), TimeDelta::seconds(60)).unwrap();
+    let clock = TestClock::at(noon());
+    let engine = engine_on(Arc::new(ledger), Arc::clone(&clock));
+    assert_eq!(refused(&decide(&engine, &grant())).reason(), Reason::BeforeLedgerFloor);
+    let mut later = grant();
+    later.created = noon() + TimeDelta::seconds(61);
+    clock.set(noon() + TimeDelta::seconds(62));
+    assert_allowed(&decide(&engine, &later));
+}
+
+#[test]
+fn a_clock_that_steps_back_refuses() {
+    let file = LedgerFile::new("clock");
+    let clock = TestClock::at(noon() + TimeDelta::minutes(2));
+    let engine = engine_on(file.create_first(), Arc::clone(&clock));
+    assert_allowed(&decide(&engine, &grant()));
+    clock.set(noon());
+    let mut other = grant();
+    other.id = "msg-2".to_owned();
+    other.nonce = "another-nonce-0123456789".to_owned();
+    let decided = decide(&engine, &other);
+    assert_eq!(refused(&decided).reason(), Reason::ClockSteppedBack);
+    assert_eq!(refused(&decided).wire_code(), None);
+}
+
+#[test]
+fn a_ledger_that_cannot_write_refuses() {
+    let file = LedgerFile::new("unwritable");
+    let ledger = file.create_first();
+    // Another process takes the reports away under the engine.
+    let connection = rusqlite::Connection::open(&file.0).unwrap();
+    connection.execute_batch("DROP TABLE reports").unwrap();
+    let decided = decide(&engine_on(ledger, TestClock::at(noon())), &grant());
+    assert_eq!(refused(&decided).reason(), Reason::LedgerUnavailable);
+    assert_eq!(decided.report.envelope.sequence, 0);
+}
+
+#[test]
+fn a_duty_that_the_server_does_not_know_refuses() {
+    let engine = support::engine();
+    let mut ask = grant();
+    ask.credentials = vec![world().mandate_with_duty("http://www.w3.org/ns/odrl/2/inform").unwrap()];
+    assert_eq!(refused(&decide(&engine, &ask)).reason(), Reason::ObligationUnsupported);
+    // Nothing was consumed: the same id and challenge are still good.
+    assert_allowed(&decide(&engine, &grant()));
+}
+
+#[test]
+fn a_known_duty_must_be_accepted_before_the_actions_come_out() {
+    let duty = "https://alice.pod.example/duties#log";
+    let mut ask = grant();
+    ask.credentials = vec![world().mandate_with_duty(duty).unwrap()];
+    let decided = decide(&support::engine(), &ask);
+    let Decision::Allow(permit) = decided.decision else { panic!("{:#?}", decided.report) };
+    let duties = permit.obligations().clone();
+    assert_eq!(duties.iter().map(|obligation: &Obligation| obligation.action.as_str()).collect::<Vec<_>>(), [duty]);
+    let permit = permit.accept(&Default::default(), noon()).expect_err("no duty was accepted");
+    let actions = permit.accept(&duties, noon()).expect("all duties were accepted");
+    assert_eq!(actions.len(), 1);
+    assert_eq!(actions[0].action, "http://www.w3.org/ns/auth/acl#Control");
+}
+
+#[test]
+fn a_permit_is_void_after_its_end() {
+    let decided = decide(&support::engine(), &grant());
+    let Decision::Allow(permit) = decided.decision else { panic!("{:#?}", decided.report) };
+    let late = permit.not_after() + TimeDelta::milliseconds(1);
+    assert!(permit.accept(&Default::default(), late).is_err());
+}
+
+#[test]
+fn refusals_are_recorded_too_and_rows_have_no_gaps() {
+    let engine = support::engine();
+    let refused_first = engine.decide(writgate::MessageInput::Bytes(b"{".to_vec()), world().facts());
+    let allowed = decide(&engine, &grant());
+    assert_eq!(refused_first.report.envelope.sequence, 1);
+    assert_eq!(allowed.report.envelope.sequence, 2);
+}
+
+#[test]
+fn racing_threads_get_one_allow() {
+    let file = LedgerFile::new("race");
+    let engine = engine_on(file.create_first(), TestClock::at(noon()));
+    let message = octets(&grant().message().unwrap());
+    let facts = world().facts();
+    let allowed: usize = std::thread::scope(|scope| {
+        let racers: Vec<_> = (0..16)
+            .map(|_| {
+                let (engine, message, facts) = (engine.clone(), message.clone(), facts.clone());
+                scope.spawn(move || usize::from(matches!(engine.decide(message, facts).decision, Decision::Allow(_))))
+            })
+            .collect();
+        racers.into_iter().map(|racer| racer.join().unwrap()).sum()
+    });
+    assert_eq!(allowed, 1);
+}
