@@ -194,7 +194,10 @@ impl ConfigBuilder {
             return Err(ConfigError::new("domains", "a domain is empty"));
         }
         if config.roots.prefixes.is_empty() {
-            return Err(ConfigError::new("roots", "no target has an owner, so nothing could ever be allowed"));
+            return Err(ConfigError::new(
+                "roots",
+                "no target has an owner, so nothing could ever be allowed",
+            ));
         }
         let durations = [
             ("max_life_without_status", config.max_life_without_status),
@@ -233,14 +236,19 @@ fn check_protocol(document: &ProtocolDocument) -> Result<(), ConfigError> {
     for (class, action) in &settings.actions {
         let default = class == schema::CREATE_ACTION && action == odrl::WRITE;
         if BROAD.contains(&action.as_str()) && !default {
-            return Err(ConfigError::new(setting(), format!("{class} maps to {action}, which covers narrower actions")));
+            return Err(ConfigError::new(
+                setting(),
+                format!("{class} maps to {action}, which covers narrower actions"),
+            ));
         }
         if NamedNode::new(class).is_err() || NamedNode::new(action).is_err() {
             return Err(ConfigError::new(setting(), "an action class or action is not an IRI"));
         }
     }
     match settings.parameters.values().find(|operand| ESTABLISHED.contains(&operand.as_str())) {
-        Some(operand) => Err(ConfigError::new(setting(), format!("a parameter maps to {operand}, which is established"))),
+        Some(operand) => {
+            Err(ConfigError::new(setting(), format!("a parameter maps to {operand}, which is established")))
+        }
         None => Ok(()),
     }
 }
@@ -296,7 +304,8 @@ impl Config {
             .iter()
             .map(|(id, policy)| (id, (policy.media_type.as_str(), Digest::of(&policy.text))))
             .collect();
-        let controllers: BTreeMap<_, _> = self.controllers.iter().map(|(id, document, _)| (id, document)).collect();
+        let controllers: BTreeMap<_, _> =
+            self.controllers.iter().map(|(id, document, _)| (id, document)).collect();
         let description = json!({
             "domains": self.domains, "roots": self.roots.prefixes, "protocols": protocols,
             "controllers": controllers, "policies": policies, "limits": self.limits,
@@ -318,11 +327,19 @@ impl PolicyStore {
     ///
     /// # Errors
     /// A document that is not RDF of one policy, or an id that is there already.
-    pub fn add(&mut self, text: &str, media_type: &str, read: Instant, limits: &Limits) -> Result<String, ConfigError> {
+    pub fn add(
+        &mut self,
+        text: &str,
+        media_type: &str,
+        read: Instant,
+        limits: &Limits,
+    ) -> Result<String, ConfigError> {
         let problem = |problem: &str| ConfigError::new("policies", problem);
-        let media_type = RdfMediaType::parse(media_type).ok_or_else(|| problem("a document's media type is not RDF"))?;
+        let media_type =
+            RdfMediaType::parse(media_type).ok_or_else(|| problem("a document's media type is not RDF"))?;
         let graph = parse_graph(text, media_type, limits).map_err(|cause| problem(&cause.to_string()))?;
-        let id = crate::mandate::odrl::policy_id(&graph).ok_or_else(|| problem("a document holds not exactly one policy"))?;
+        let id = crate::mandate::odrl::policy_id(&graph)
+            .ok_or_else(|| problem("a document holds not exactly one policy"))?;
         let stored = StoredPolicy { text: text.to_owned(), media_type, graph, read };
         match self.documents.insert(id.clone(), stored) {
             None => Ok(id),

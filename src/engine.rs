@@ -59,7 +59,9 @@ impl Engine {
     pub fn new(config: Config, ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Result<Self, ConfigError> {
         match config.domains.iter().find(|domain| *domain != ledger.domain()) {
             None => Ok(Self { config: Arc::new(config), ledger, clock }),
-            Some(stranger) => Err(ConfigError::new("domains", format!("the ledger does not serve {stranger}"))),
+            Some(stranger) => {
+                Err(ConfigError::new("domains", format!("the ledger does not serve {stranger}")))
+            }
         }
     }
 
@@ -107,7 +109,9 @@ impl Engine {
                 let report = draft.granted(&grant);
                 Evaluation { outcome: Outcome::Granted(grant), report }
             }
-            Ok(Judged::NotOurs) => Evaluation { outcome: Outcome::NotOurs(NotOurs::new()), report: draft.not_ours() },
+            Ok(Judged::NotOurs) => {
+                Evaluation { outcome: Outcome::NotOurs(NotOurs::new()), report: draft.not_ours() }
+            }
             Err(refusal) => {
                 let (report, refusal) = draft.refused(refusal);
                 Evaluation { outcome: Outcome::Refused(refusal), report }

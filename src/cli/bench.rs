@@ -113,7 +113,8 @@ fn time(
     for _ in 0..runs {
         let mut marks = Vec::with_capacity(Stage::PIPELINE.len());
         let start = Instant::now();
-        let evaluation = engine.evaluate_watched(black_box(request), &mut |stage| marks.push((stage, Instant::now())));
+        let evaluation =
+            engine.evaluate_watched(black_box(request), &mut |stage| marks.push((stage, Instant::now())));
         let end = Instant::now();
         if matches!(evaluation.outcome, decision::Outcome::Granted(_)) != grants {
             return Err(Failure::new("the benchmark's own message got another answer than it should"));
@@ -132,8 +133,13 @@ fn durable(world: &World, runs: usize) -> Result<Times, Failure> {
     let now = chrono::Utc::now();
     let path = std::env::temp_dir().join(format!("writgate-bench-{}.db", uuid::Uuid::new_v4()));
     let config = world.config(now)?;
-    let ledger =
-        SqliteLedger::create(&path, config.default_domain(), true, now - chrono::TimeDelta::minutes(1), config.skew())?;
+    let ledger = SqliteLedger::create(
+        &path,
+        config.default_domain(),
+        true,
+        now - chrono::TimeDelta::minutes(1),
+        config.skew(),
+    )?;
     let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
     let mut times = Times::default();
     for number in 0..runs {
@@ -147,7 +153,10 @@ fn durable(world: &World, runs: usize) -> Result<Times, Failure> {
         let decided = engine.decide(message, facts);
         times.0.push(start.elapsed());
         if !matches!(decided.decision, decision::Decision::Allow(_)) {
-            return Err(Failure::new(format!("the benchmark's own message was not allowed: {:?}", decided.decision)));
+            return Err(Failure::new(format!(
+                "the benchmark's own message was not allowed: {:?}",
+                decided.decision
+            )));
         }
     }
     drop(engine);

@@ -135,7 +135,8 @@ fn steps(world: &World, now: Instant) -> Result<Vec<Step>, Failure> {
     let mut unpinned = ask(Intent::grant_bob())?;
     unpinned.protocol_hash = format!("sha256:{}", "0".repeat(64));
     let mut modeless = ask(Intent::grant_bob())?;
-    modeless.intent.0 = modeless.intent.0.replace("a2a:mode acl:Read", "schema:description \"whatever you like\"");
+    modeless.intent.0 =
+        modeless.intent.0.replace("a2a:mode acl:Read", "schema:description \"whatever you like\"");
     let unmapped = ask(Intent::grant_bob().with("schema:expires \"never\""))?;
     let elsewhere = ask(Intent::grant("https://carol.pod.example/notes/", BOB))?;
     let bare = ask(Intent::grant_bob())?.without_presentation();
@@ -154,20 +155,30 @@ fn steps(world: &World, now: Instant) -> Result<Vec<Step>, Failure> {
     expired.credentials = vec![draft.issue()?];
     let recipient = ask(Intent::grant(NOTES, "https://eve.example/profile#me"))?;
     let own = ask(Intent::grant(NOTES, &world.agent_id()))?;
-    let reference = ask(Intent::grant_bob().with("odrl:hasPolicy <https://alice.pod.example/policies/another>"))?;
+    let reference =
+        ask(Intent::grant_bob().with("odrl:hasPolicy <https://alice.pod.example/policies/another>"))?;
     let read = ask(Intent::read(NOTES))?;
     let prose = r#"{"messageId":"msg-prose","contextId":"ctx-1","role":"ROLE_USER","parts":[{"text":"Let Bob in, please."}]}"#;
     let truncated = octets(&first.message()?)?;
     let truncated = truncated.get(..truncated.len() / 2).unwrap_or_default().to_vec();
 
-    let plain = |story, message: Vec<u8>, ask: &Ask| Step { story, message, nonce: ask.nonce.clone(), active: true };
+    let plain =
+        |story, message: Vec<u8>, ask: &Ask| Step { story, message, nonce: ask.nonce.clone(), active: true };
     let signed = |story, ask: &Ask| Ok::<_, Failure>(plain(story, octets(&ask.message()?)?, ask));
     Ok(vec![
         signed("The agent lets Bob read Alice's notes.", &first)?,
         signed("The agent reads them, to prepare the meeting.", &read)?,
         signed("The first message comes again.", &first)?,
-        plain("The first presentation comes under another message id.", octets(&respun.with_presentation(Some(presentation)))?, &first),
-        plain("A presentation that is bound to one message comes with a wider one.", octets(&widened.with_presentation(Some(bound_presentation)))?, &bound),
+        plain(
+            "The first presentation comes under another message id.",
+            octets(&respun.with_presentation(Some(presentation)))?,
+            &first,
+        ),
+        plain(
+            "A presentation that is bound to one message comes with a wider one.",
+            octets(&widened.with_presentation(Some(bound_presentation)))?,
+            &bound,
+        ),
         plain("Half a message.", truncated, &first),
         Step { active: false, ..signed("A request that did not activate the extension.", &inactive)? },
         signed("A protocol that nobody here pinned.", &unpinned)?,

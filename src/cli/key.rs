@@ -63,7 +63,8 @@ fn write_secret(path: &Path, text: &str) -> Result<(), Failure> {
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
+    let mut file =
+        options.open(path).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
     writeln!(file, "{text}")?;
     Ok(())
 }

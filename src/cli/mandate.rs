@@ -59,11 +59,13 @@ pub(crate) fn run(command: &Command) -> Outcome {
     let now = chrono::Utc::now();
     let (paper, out) = match command {
         Command::Issue { key, delegate, policy, by_digest, from, until, out } => {
-            let media_type = media_type_of(policy)
-                .ok_or_else(|| Failure::new(format!("{} ends in neither .ttl nor .jsonld", policy.display())))?;
+            let media_type = media_type_of(policy).ok_or_else(|| {
+                Failure::new(format!("{} ends in neither .ttl nor .jsonld", policy.display()))
+            })?;
             let text = output::read_text(policy)?;
-            let id = policy_id(&text, media_type)
-                .ok_or_else(|| Failure::new(format!("{} does not hold exactly one policy", policy.display())))?;
+            let id = policy_id(&text, media_type).ok_or_else(|| {
+                Failure::new(format!("{} does not hold exactly one policy", policy.display()))
+            })?;
             let policy = if *by_digest {
                 MandatePolicy::Reference { iri: &id, text: &text, media_type, digest: DigestForm::Multibase }
             } else {

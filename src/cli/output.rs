@@ -104,12 +104,15 @@ fn evidence(evidence: &Evidence) -> String {
 
 /// The why, stage by stage, from the report.
 pub(crate) fn explained(report: &DecisionReportV1) -> String {
-    let refusing = report.envelope.reason.map(|_| Stage::Admission).or(report.body.reason.map(|_| report.body.stage));
+    let refusing =
+        report.envelope.reason.map(|_| Stage::Admission).or(report.body.reason.map(|_| report.body.stage));
     let mut text = String::new();
     for stage in Stage::PIPELINE {
         let (mark, ends) = match refusing {
             Some(refusing) if stage == refusing => (coloured("no", 31), true),
-            _ if refusing.is_none() && stage > report.body.stage && report.body.stage == Stage::Admit => break,
+            _ if refusing.is_none() && stage > report.body.stage && report.body.stage == Stage::Admit => {
+                break;
+            }
             _ => (coloured("ok", 32), false),
         };
         let micros = report.envelope.stage_micros.get(stage.as_str());
@@ -130,7 +133,11 @@ fn stage_facts(stage: Stage, report: &DecisionReportV1) -> String {
     match stage {
         Stage::Admit => {
             let parts = body.unjudged_parts.len();
-            format!("{}, digest {}, {parts} unjudged part(s)", some("message", &body.message_id), body.message_digest)
+            format!(
+                "{}, digest {}, {parts} unjudged part(s)",
+                some("message", &body.message_id),
+                body.message_digest
+            )
         }
         Stage::Protocol => some("document", &body.protocol_hash),
         Stage::Intent => some("intent", &body.intent_hash),
@@ -147,7 +154,9 @@ fn stage_facts(stage: Stage, report: &DecisionReportV1) -> String {
         Stage::Chain => body.chain.iter().chain(&body.actor_chain).map(hop).collect::<Vec<_>>().join("; "),
         Stage::Reference => "every policy that the intent names is of the chain".to_owned(),
         Stage::Policy => format!("{}, {} duty(ies)", some("until", &body.not_after), body.obligations.len()),
-        Stage::Admission => format!("row {}, decision {}", report.envelope.sequence, report.envelope.decision_id),
+        Stage::Admission => {
+            format!("row {}, decision {}", report.envelope.sequence, report.envelope.decision_id)
+        }
         Stage::Handshake | Stage::Loading => String::new(),
     }
 }

@@ -109,8 +109,8 @@ impl ConfigFile {
     /// A file that cannot be read, is not TOML, or has a key that does not exist or a value of another type.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = read_text(path)?;
-        let mut file: Self =
-            toml::from_str(&text).map_err(|cause| ConfigError::new(path.display().to_string(), cause.to_string()))?;
+        let mut file: Self = toml::from_str(&text)
+            .map_err(|cause| ConfigError::new(path.display().to_string(), cause.to_string()))?;
         file.base = path.parent().unwrap_or(Path::new("")).to_path_buf();
         Ok(file)
     }
@@ -193,7 +193,8 @@ impl ConfigFile {
             binding: entry.binding,
             declared: entry.declared,
         };
-        let media_type = media_type_of(&path).ok_or_else(|| problem("ends in neither .ttl nor .jsonld".into()))?;
+        let media_type =
+            media_type_of(&path).ok_or_else(|| problem("ends in neither .ttl nor .jsonld".into()))?;
         ProtocolDocument::load(&read_text(&path)?, media_type, settings, &self.limits)
             .map_err(|cause| problem(cause.to_string()))
     }
@@ -246,7 +247,8 @@ fn files_of(folder: &Path, endings: &[&str]) -> Result<Vec<PathBuf>, ConfigError
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(problem)? {
         let path = entry.map_err(problem)?.path();
-        if path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| endings.contains(&ending)) {
+        if path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| endings.contains(&ending))
+        {
             files.push(path);
         }
     }

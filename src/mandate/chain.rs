@@ -512,3 +512,6 @@ impl Verifier<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -78,12 +78,16 @@ pub fn bound_challenge(message: &Value, nonce: &str, domain: &str) -> Result<Str
         parts.iter().enumerate().filter(move |(_, part)| metadata(part, META_KIND) == Some(wanted))
     };
     let mut intents = of_kind("intent");
-    let (Some((index, part)), None) = (intents.next(), intents.next()) else { return Err(ComposeError::NoIntent) };
+    let (Some((index, part)), None) = (intents.next(), intents.next()) else {
+        return Err(ComposeError::NoIntent);
+    };
     let text = part.get("text").and_then(Value::as_str).ok_or(ComposeError::NoIntent)?;
     let media_type = part.get("mediaType").and_then(Value::as_str).and_then(RdfMediaType::parse);
-    let part_read = RdfPart { index, media_type: media_type.ok_or(ComposeError::Intent)?, text: text.to_owned() };
+    let part_read =
+        RdfPart { index, media_type: media_type.ok_or(ComposeError::Intent)?, text: text.to_owned() };
     let limits = Limits::default();
-    let intent = IntentGraph::read(&part_read, &limits, &mut Budget::new(&limits)).map_err(|_| ComposeError::Intent)?;
+    let intent = IntentGraph::read(&part_read, &limits, &mut Budget::new(&limits))
+        .map_err(|_| ComposeError::Intent)?;
     let authorizations: Vec<usize> = of_kind("authorization").map(|(index, _)| index).collect();
     let rest_digest = of_message_without(message, &authorizations).map_err(|_| ComposeError::Form)?;
     let own = |name: &str| message.get(name).and_then(Value::as_str);

@@ -80,7 +80,10 @@ impl Ask {
         options.insert("challenge".to_owned(), challenge.into());
         options.insert("domain".to_owned(), self.domain.as_str().into());
         if let Some(expires) = self.expires {
-            options.insert("expires".to_owned(), expires.to_rfc3339_opts(chrono::SecondsFormat::Secs, true).into());
+            options.insert(
+                "expires".to_owned(),
+                expires.to_rfc3339_opts(chrono::SecondsFormat::Secs, true).into(),
+            );
         }
         forge::sign(&self.key, document, "authentication", self.created, options)
     }

@@ -86,7 +86,9 @@ impl MandateDraft {
     /// [`ExampleError::Issue`]
     pub fn issue(&self) -> Result<Value, ExampleError> {
         let policy = match self.binding {
-            PolicyBinding::Embedded => MandatePolicy::Embedded { text: &self.policy, media_type: "text/turtle" },
+            PolicyBinding::Embedded => {
+                MandatePolicy::Embedded { text: &self.policy, media_type: "text/turtle" }
+            }
             PolicyBinding::Digest | PolicyBinding::BareIri => MandatePolicy::Reference {
                 iri: MANDATE_POLICY,
                 text: &self.policy,

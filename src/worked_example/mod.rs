@@ -78,7 +78,8 @@ impl World {
     pub fn open(folder: &Path) -> Result<Self, ExampleError> {
         let key = |name: &str| -> Result<SigningKey, ExampleError> {
             let path = format!("credentials/keys/{name}.json");
-            let file = serde_json::from_str(&read(folder, &path)?).map_err(|cause| file_error(&path, cause))?;
+            let file =
+                serde_json::from_str(&read(folder, &path)?).map_err(|cause| file_error(&path, cause))?;
             Ok(SigningKey::from_json(&file)?)
         };
         Ok(Self {

@@ -56,7 +56,10 @@ fn a_replayed_message_is_refused_with_the_first_decisions_id() {
     assert_eq!(refusal.reason(), Reason::DuplicateMessage);
     assert_eq!(refusal.earlier_decision(), Some(first.report.envelope.decision_id.as_str()));
     let public = serde_json::to_string(&refusal.public()).unwrap();
-    assert!(!public.contains(&first.report.envelope.decision_id), "the peer learns nothing of the first: {public}");
+    assert!(
+        !public.contains(&first.report.envelope.decision_id),
+        "the peer learns nothing of the first: {public}"
+    );
 }
 
 #[test]
@@ -158,7 +161,10 @@ fn a_known_duty_must_be_accepted_before_the_actions_come_out() {
     let decided = decide(&support::engine(), &ask);
     let Decision::Allow(permit) = decided.decision else { panic!("{:#?}", decided.report) };
     let duties = permit.obligations().clone();
-    assert_eq!(duties.iter().map(|obligation: &Obligation| obligation.action.as_str()).collect::<Vec<_>>(), [duty]);
+    assert_eq!(
+        duties.iter().map(|obligation: &Obligation| obligation.action.as_str()).collect::<Vec<_>>(),
+        [duty]
+    );
     let permit = permit.accept(&Default::default(), noon()).expect_err("no duty was accepted");
     let actions = permit.accept(&duties, noon()).expect("all duties were accepted");
     assert_eq!(actions.len(), 1);
@@ -192,7 +198,9 @@ fn racing_threads_get_one_allow() {
         let racers: Vec<_> = (0..16)
             .map(|_| {
                 let (engine, message, facts) = (engine.clone(), message.clone(), facts.clone());
-                scope.spawn(move || usize::from(matches!(engine.decide(message, facts).decision, Decision::Allow(_))))
+                scope.spawn(move || {
+                    usize::from(matches!(engine.decide(message, facts).decision, Decision::Allow(_)))
+                })
             })
             .collect();
         racers.into_iter().map(|racer| racer.join().unwrap()).sum()

@@ -23,7 +23,11 @@ fn refusals_document_is_the_enum() {
     if std::env::var_os(UPDATE).is_some() {
         fs::write(root().join("docs/refusals.md"), &generated).unwrap();
     }
-    assert_eq!(read("docs/refusals.md"), generated, "regenerate with {UPDATE}=1 cargo test --release refusals_document");
+    assert_eq!(
+        read("docs/refusals.md"),
+        generated,
+        "regenerate with {UPDATE}=1 cargo test --release refusals_document"
+    );
 }
 
 fn refusals() -> String {
@@ -87,7 +91,10 @@ fn conformance_has_a_row_for_each_of_the_64_statements() {
         println!("skipped: the statements are not at ../shared");
         return;
     };
-    let stated = statement_ids(seed.lines().filter(|line| line.contains("spec:requirement") || line.starts_with("        <#A2ARDF-")));
+    let stated = statement_ids(
+        seed.lines()
+            .filter(|line| line.contains("spec:requirement") || line.starts_with("        <#A2ARDF-")),
+    );
     assert_eq!(stated.len(), 64);
     let rows = statement_ids(document.lines().filter(|line| line.starts_with("| A2ARDF-")));
     assert_eq!(rows, stated);
@@ -95,7 +102,9 @@ fn conformance_has_a_row_for_each_of_the_64_statements() {
 
 fn statement_ids<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
     lines
-        .flat_map(|line| line.split(|character: char| !(character.is_ascii_alphanumeric() || character == '-')))
+        .flat_map(|line| {
+            line.split(|character: char| !(character.is_ascii_alphanumeric() || character == '-'))
+        })
         .filter(|word| word.starts_with("A2ARDF-"))
         .map(str::to_owned)
         .collect()

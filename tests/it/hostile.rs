@@ -37,7 +37,8 @@ fn a_hundred_megabytes_are_too_large() {
 fn ten_thousand_nested_arrays_hit_the_depth_limit() {
     let nested = "[".repeat(10_000) + &"]".repeat(10_000);
     assert_eq!(reason(evaluate(nested.clone())), Reason::LimitExceeded);
-    let inside = String::from_utf8(bytes(&message())).unwrap().replacen('{', &format!("{{\"x\":{nested},"), 1);
+    let inside =
+        String::from_utf8(bytes(&message())).unwrap().replacen('{', &format!("{{\"x\":{nested},"), 1);
     assert_eq!(reason(evaluate(inside)), Reason::LimitExceeded);
 }
 
@@ -45,7 +46,8 @@ fn ten_thousand_nested_arrays_hit_the_depth_limit() {
 fn duplicate_members_are_malformed() {
     let twice = String::from_utf8(bytes(&message())).unwrap().replacen('{', "{\"messageId\":\"msg-1\",", 1);
     assert_eq!(reason(evaluate(twice)), Reason::MessageMalformed);
-    let escaped = String::from_utf8(bytes(&message())).unwrap().replacen('{', "{\"message\\u0049d\":\"msg-1\",", 1);
+    let escaped =
+        String::from_utf8(bytes(&message())).unwrap().replacen('{', "{\"message\\u0049d\":\"msg-1\",", 1);
     assert_eq!(reason(evaluate(escaped)), Reason::MessageMalformed);
 }
 
@@ -59,13 +61,18 @@ fn invalid_utf8_is_malformed() {
 
 #[test]
 fn a_remote_context_is_refused_and_not_fetched() {
-    let text = json!({ "@context": "https://attacker.example/context", "@id": "urn:x", "@type": "a2a:Intent" });
-    assert_eq!(reason(evaluate(with_intent(&text.to_string(), "application/ld+json"))), Reason::RemoteContext);
+    let text =
+        json!({ "@context": "https://attacker.example/context", "@id": "urn:x", "@type": "a2a:Intent" });
+    assert_eq!(
+        reason(evaluate(with_intent(&text.to_string(), "application/ld+json"))),
+        Reason::RemoteContext
+    );
 }
 
 #[test]
 fn owl_imports_is_inert_and_closed_intents_refuse_it() {
-    let intent = Intent::grant_bob().with("<http://www.w3.org/2002/07/owl#imports> <https://attacker.example/>");
+    let intent =
+        Intent::grant_bob().with("<http://www.w3.org/2002/07/owl#imports> <https://attacker.example/>");
     assert_eq!(reason(evaluate(with_intent(&intent.turtle(), "text/turtle"))), Reason::IntentUnmapped);
 }
 
@@ -130,7 +137,11 @@ fn random_octets_and_random_edits_never_pass() {
 
 /// The presentation as the signature covers it. (An edit of ignorable JSON white space leaves it the same.)
 fn presentation(message: &Value) -> Option<Value> {
-    message["parts"].as_array()?.iter().find(|part| part["mediaType"] == "application/vp").map(|part| part["data"].clone())
+    message["parts"]
+        .as_array()?
+        .iter()
+        .find(|part| part["mediaType"] == "application/vp")
+        .map(|part| part["data"].clone())
 }
 
 #[test]

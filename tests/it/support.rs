@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use writgate::ledger::{Ledger, SqliteLedger};
 use writgate::worked_example::{Ask, Intent, World};
 use writgate::{
-    CallerFacts, Clock, Config, Decided, Decision, Engine, Evaluation, Instant, MessageInput, Outcome, Reason,
-    Refusal, Request,
+    CallerFacts, Clock, Config, Decided, Decision, Engine, Evaluation, Instant, MessageInput, Outcome,
+    Reason, Refusal, Request,
 };
 
 /// The instant at which the tests begin.

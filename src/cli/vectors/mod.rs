@@ -104,14 +104,20 @@ fn suites(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         return Ok(vec![folder.to_path_buf()]);
     }
     let mut suites = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(|cause| Failure::new(format!("{}: {cause}", folder.display())))? {
+    for entry in
+        std::fs::read_dir(folder).map_err(|cause| Failure::new(format!("{}: {cause}", folder.display())))?
+    {
         let path = entry?.path();
         if path.join("manifest.json").is_file() {
             suites.push(path);
         }
     }
     suites.sort();
-    if suites.is_empty() { Err(Failure::new(format!("{} holds no manifest.json", folder.display()))) } else { Ok(suites) }
+    if suites.is_empty() {
+        Err(Failure::new(format!("{} holds no manifest.json", folder.display())))
+    } else {
+        Ok(suites)
+    }
 }
 
 fn read_manifest(suite: &Path) -> Result<Manifest, Failure> {
@@ -127,10 +133,8 @@ fn run_case(suite: &Path, entry: &Entry) -> Result<(), Mismatch> {
     if case.id != entry.id {
         return Err(unreadable(format!("the case calls itself {}", case.id)));
     }
-    let folder = Folder {
-        case: path.parent().map(Path::to_path_buf).unwrap_or_default(),
-        suite: suite.to_path_buf(),
-    };
+    let folder =
+        Folder { case: path.parent().map(Path::to_path_buf).unwrap_or_default(), suite: suite.to_path_buf() };
     let mut accepted = std::iter::once(&case.expected).chain(&case.alternatives);
     match operations::run(&case.operation, &case.input, &folder) {
         Ok(actual) if accepted.any(|expected| agrees(expected, &actual, &folder)) => Ok(()),
@@ -146,9 +150,10 @@ fn agrees(expected: &Value, actual: &Value, folder: &Folder) -> bool {
             .iter()
             .all(|(name, value)| actual.get(name).is_some_and(|actual| agrees(value, actual, folder))),
         (Value::String(expected), Value::String(actual)) => {
-            expected == actual || folder.file(expected).is_some_and(|path| {
-                std::fs::read(path).is_ok_and(|octets| octets == actual.as_bytes())
-            })
+            expected == actual
+                || folder
+                    .file(expected)
+                    .is_some_and(|path| std::fs::read(path).is_ok_and(|octets| octets == actual.as_bytes()))
         }
         (expected, actual) => expected == actual,
     }
