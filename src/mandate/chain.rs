@@ -74,7 +74,10 @@ impl VerifiedChain {
         budget: &mut Budget,
     ) -> Result<Self, Refusal> {
         let snapshot = &request.snapshot;
-        let genuine = |credential: &Credential| credential.verify(snapshot, config.max_controller_age);
+        let genuine = |credential: &Credential| {
+            let verified = credential.verify(snapshot, config.max_controller_age);
+            verified.map_err(|error| Failure::of(Phase::A, error))
+        };
         let verifier =
             Verifier { snapshot, config, root_principal: &actions.root_principal, genuine: &genuine };
         Self::of_papers(presentation.credentials(), policy_parts, &verifier, budget)
@@ -92,7 +95,7 @@ impl VerifiedChain {
         one_credential_per_policy(&papers)?;
         let each_part_bound_once = || {
             let bound = papers.iter().filter_map(|paper| paper.bound.as_ref().ok());
-            binding::each_part_bound_once(bound, policy_parts)
+            binding::each_part_bound_once(bound, policy_parts).map_err(|error| Failure::of(Phase::B, error))
         };
         let (hops, mut not_after) = verifier.chain(&chains.primary, &each_part_bound_once)?;
         let leaf_delegate = hops.last().and_then(|hop| hop.credential.authorizes.clone());
@@ -165,12 +168,16 @@ struct Failure {
     phase: Phase,
     hop: Option<usize>,
     policy: Option<String>,
-    error: PaperError,
+    error: Box<PaperError>,
 }
 
 impl Failure {
+    fn of(phase: Phase, error: PaperError) -> Self {
+        Self { phase, hop: None, policy: None, error: Box::new(error) }
+    }
+
     fn new(phase: Phase, reason: Reason, detail: impl Into<String>) -> Self {
-        Self { phase, hop: None, policy: None, error: PaperError::new(reason, detail) }
+        Self::of(phase, PaperError::new(reason, detail))
     }
 
     fn assembly(detail: &str) -> Self {
@@ -260,12 +267,7 @@ fn read_papers<'a>(
             Ok(bound) => Some(Policy::read(&bound.graph, &config.limits).map_err(unreadable)?),
             Err(error) if error.reason == Reason::PolicyIntegrity => None,
             Err(error) => {
-                return Err(Failure {
-                    phase: Phase::Assembly,
-                    hop: None,
-                    policy: None,
-                    error: error.clone(),
-                });
+                return Err(Failure::of(Phase::Assembly, error.clone()));
             }
         };
         size += policy.as_ref().map_or(0, Policy::size);
@@ -367,7 +369,7 @@ struct Verifier<'v> {
     config: &'v Config,
     root_principal: &'v str,
     /// Phase A of one credential: the instants at which the key documents that it used were retrieved.
-    genuine: &'v dyn Fn(&Credential) -> Result<Vec<Instant>, PaperError>,
+    genuine: &'v dyn Fn(&Credential) -> Result<Vec<Instant>, Failure>,
 }
 
 impl Verifier<'_> {
@@ -375,7 +377,7 @@ impl Verifier<'_> {
     fn chain(
         &self,
         papers: &[&Paper<'_>],
-        each_part_bound_once: &dyn Fn() -> Result<(), PaperError>,
+        each_part_bound_once: &dyn Fn() -> Result<(), Failure>,
     ) -> Result<(Vec<Hop>, Instant), Failure> {
         let mut not_after = Instant::MAX_UTC;
         for (hop, paper) in papers.iter().enumerate() {
@@ -388,17 +390,12 @@ impl Verifier<'_> {
         for (hop, paper) in papers.iter().enumerate() {
             hops.push(self.bound(paper).map_err(|failure| failure.at(hop, paper))?);
         }
-        each_part_bound_once().map_err(|error| Failure {
-            phase: Phase::B,
-            hop: None,
-            policy: None,
-            error,
-        })?;
+        each_part_bound_once()?;
         for (hop, paper) in papers.iter().enumerate() {
             self.parties(&hops, hop).map_err(|failure| failure.at(hop, paper))?;
         }
         for (hop, paper) in papers.iter().enumerate() {
-            self.status(&paper.credential).map_err(|failure| failure.at(hop, paper))?;
+            self.status(paper.credential).map_err(|failure| failure.at(hop, paper))?;
         }
         for (hop, paper) in papers.iter().enumerate() {
             self.not_revoked(paper).map_err(|failure| failure.at(hop, paper))?;
@@ -412,12 +409,7 @@ impl Verifier<'_> {
         if credential.authorizes.is_none() {
             return Err(Failure::new(Phase::A, Reason::Malformed, "the credential names no delegate"));
         }
-        let retrieved = (self.genuine)(credential).map_err(|error| Failure {
-            phase: Phase::A,
-            hop: None,
-            policy: None,
-            error,
-        })?;
+        let retrieved = (self.genuine)(credential)?;
         let fresh = retrieved
             .into_iter()
             .map(|at| at.checked_add_signed(self.config.max_controller_age).unwrap_or(Instant::MAX_UTC));
@@ -447,9 +439,7 @@ impl Verifier<'_> {
                 policy_digest: bound.digest,
                 binding: bound.form,
             }),
-            (Err(error), _) => {
-                Err(Failure { phase: Phase::B, hop: None, policy: None, error: error.clone() })
-            }
+            (Err(error), _) => Err(Failure::of(Phase::B, error.clone())),
             (Ok(_), None) => {
                 Err(Failure::new(Phase::B, Reason::PolicyIntegrity, "the policy could not be read"))
             }

@@ -35,7 +35,7 @@ impl Run {
         let genuine = |credential: &Credential| {
             let forged = self.forged.iter().any(|id| credential.id.as_deref() == Some(*id));
             if forged {
-                Err(PaperError::new(Reason::InvalidSignature, "forged"))
+                Err(Failure::new(Phase::A, Reason::InvalidSignature, "forged"))
             } else {
                 Ok(vec![self.snapshot.instant])
             }
@@ -182,7 +182,8 @@ fn an_unbound_part_refuses() {
 
 #[test]
 fn the_parties_of_hops_fit_together() {
-    let cases: [(&str, fn(&mut Run)); 6] = [
+    type Spoil = fn(&mut Run);
+    let cases: [(&str, Spoil); 6] = [
         ("root principal", |run| run.root = ex("stranger")),
         ("assigner of the root", |run| run.credentials[0].graph = policy_graph("p", "stranger", "a", "")),
         ("no assigner", |run| run.credentials[0].graph = graph("ex:p a odrl:Agreement .")),
