@@ -313,7 +313,11 @@ mod tests {
     }
 
     fn valid(report: &Value) -> bool {
-        jsonschema::draft202012::new(&schema()).unwrap().is_valid(report)
+        let mut schemas = boon::Schemas::new();
+        let mut compiler = boon::Compiler::new();
+        compiler.add_resource("report.schema.json", schema()).unwrap();
+        let index = compiler.compile("report.schema.json", &mut schemas).unwrap();
+        schemas.validate(report, index).is_ok()
     }
 
     fn report(body: ReportBody, outcome: DecisionOutcome) -> DecisionReportV1 {

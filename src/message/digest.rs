@@ -153,8 +153,8 @@ mod tests {
         let text = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(digest.to_string(), text);
         assert_eq!(text.parse(), Ok(digest));
-        for other in ["", &text.to_uppercase(), &text[1..], &format!("{text}0"), &format!("+{}", &text[1..])]
-        {
+        let short = text.trim_start_matches('e');
+        for other in ["", &text.to_uppercase(), short, &format!("{text}0"), &format!("+{short}")] {
             assert_eq!(other.parse::<Digest>(), Err(()), "{other}");
         }
     }

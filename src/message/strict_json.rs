@@ -185,7 +185,7 @@ const SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 fn exact_number(text: &str) -> Result<Number, JsonError> {
     const INEXACT: JsonError = JsonError::Malformed("a number that a double does not hold exactly");
     let double: f64 = text.parse().map_err(|_| JsonError::Malformed("not a number"))?;
-    if !double.is_finite() || Decimal::of(text) != Decimal::of(&format!("{double:e}")) {
+    if Decimal::of(text) != Decimal::of(&format!("{double:e}")) {
         return Err(INEXACT);
     }
     if double.fract() == 0.0 && double.abs() <= SAFE_INTEGER {
@@ -470,10 +470,10 @@ mod tests {
     #[test]
     fn a_parsed_value_is_walked_without_recursion() {
         let mut deep = json!(0);
-        for _ in 0..20_000 {
+        for _ in 0..200_000 {
             deep = Value::Array(vec![deep]);
         }
-        assert_eq!(check_depth(&deep, &Limits::default()), Err(NESTING));
+        assert_eq!(read_value(&deep, &Limits::default()), Err(NESTING));
         // The value's own destructor recurses, which is the maker's affair; keep this test off its stack.
         std::mem::forget(deep);
     }

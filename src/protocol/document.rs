@@ -165,6 +165,9 @@ mod tests {
         @prefix owl: <http://www.w3.org/2002/07/owl#>. @prefix ex: <https://example.org/>. ";
     const SHAPE: &str = "ex:Request a sh:NodeShape; sh:property [ sh:path ex:name; sh:minCount 1 ]. ";
 
+    /// The hash that the extension prints for its worked document.
+    const PUBLISHED: &str = "sha256:4af1e70e42283872cbc0dd3a5eeaa1bd86adda728c993447bed8930d990ab509";
+
     fn hash(body: &str) -> ProtocolHash {
         let text = format!("{PREFIXES}{body}");
         ProtocolDocument::hash_of(&text, "text/turtle", &Limits::default()).expect("the document is RDF")
@@ -271,14 +274,24 @@ mod tests {
     }
 
     #[test]
+    fn turtle_and_json_ld_of_one_graph_have_one_hash() {
+        let folder = "vectors/a2a-rdf/cases/pd-hash-stable-across-representations";
+        let Some(text) = crate::shape::tests::shared(&format!("{folder}/protocol-document.jsonld")) else {
+            return;
+        };
+        let found =
+            ProtocolDocument::hash_of(&text, "application/ld+json", &Limits::default()).expect("JSON-LD");
+        assert_eq!(found.as_str(), PUBLISHED);
+    }
+
+    #[test]
     fn the_worked_document_has_its_published_hash() {
         let Some(text) =
             crate::shape::tests::shared("vectors/a2a-rdf/cases/intent-valid/protocol-document.ttl")
         else {
             return;
         };
-        let pin = "sha256:4af1e70e42283872cbc0dd3a5eeaa1bd86adda728c993447bed8930d990ab509";
-        let pin: ProtocolHash = pin.parse().expect("a hash");
+        let pin: ProtocolHash = PUBLISHED.parse().expect("a hash");
         let document = ProtocolDocument::load(&text, "text/turtle", settings(pin), &Limits::default());
         assert!(document.is_ok(), "{document:?}");
     }

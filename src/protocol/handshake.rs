@@ -222,7 +222,10 @@ impl std::str::FromStr for ProtocolSource {
         let wrong = HandshakeError("`protocolSource` is no https IRI");
         let iri = oxiri::Iri::parse(text).map_err(|_| wrong)?;
         let host = iri.authority().unwrap_or_default();
-        let usable = iri.scheme().eq_ignore_ascii_case("https") && !host.is_empty() && !host.contains('@');
+        let usable = iri.scheme().eq_ignore_ascii_case("https")
+            && !host.is_empty()
+            && !host.starts_with(':')
+            && !host.contains('@');
         if usable && text.len() <= MAX_SOURCE_BYTES { Ok(Self(text.to_owned())) } else { Err(wrong) }
     }
 }

@@ -97,6 +97,7 @@ mod json_form {
             Some(json!("http://pod.example/p")),
             Some(json!("https:///p")),
             Some(json!("https:p")),
+            Some(json!("https://:443/p")),
             Some(json!("/p")),
             Some(json!("https://user@pod.example/p")),
             Some(json!("https://pod.example/ p")),

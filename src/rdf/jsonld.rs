@@ -19,11 +19,7 @@ pub(crate) fn parse_document(text: &str, limits: &Limits) -> Result<Graph, RdfEr
         return Err(RdfError::TooLarge("octets in a graph"));
     }
     let document = read(text, limits)?;
-    let quads = quads(&document, Dialect::Document, limits)?;
-    if quads.iter().any(|quad| !quad.graph_name.is_default_graph()) {
-        return Err(malformed("a graph is named"));
-    }
-    Ok(quads.iter().map(|quad| oxrdf::TripleRef::from(quad.as_ref())).collect())
+    default_graph(quads(&document, Dialect::Document, limits)?)
 }
 
 /// Parses a paper (credential, presentation, proof options) to its dataset, under the stricter rules of `mandate.md` 1:
@@ -69,6 +65,14 @@ fn quads(document: &Value, dialect: Dialect, limits: &Limits) -> Result<Vec<Quad
     } else {
         Err(malformed("some of the document would yield no quad"))
     }
+}
+
+/// No quad of a named graph is passed over: it would make another dataset, with another hash.
+fn default_graph(quads: Vec<Quad>) -> Result<Graph, RdfError> {
+    if quads.iter().any(|quad| !quad.graph_name.is_default_graph()) {
+        return Err(malformed("a graph is named"));
+    }
+    Ok(quads.into_iter().map(oxrdf::Triple::from).collect())
 }
 
 fn load(url: &str) -> Result<JsonLdRemoteDocument, Box<dyn std::error::Error + Send + Sync>> {

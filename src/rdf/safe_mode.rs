@@ -5,11 +5,13 @@
 //! quads must then be exactly those, blank node labels aside: neither reading alone decides what a document says.
 
 mod context;
+mod expected;
 
 use super::{RdfError, meter};
 use crate::limits::Limits;
 use context::{Active, Coercion, Container, Contexts, Name, Term};
-use oxrdf::{GraphNameRef, NamedOrBlankNodeRef, QuadRef, TermRef};
+pub(super) use expected::Expected;
+use expected::{BLANK, DEFAULT, place, tagged, typed};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,83 +26,6 @@ pub(super) enum Dialect {
     Paper,
     /// Intents, handshakes, policies and Protocol Documents: one default graph.
     Document,
-}
-
-/// The quads that a document must yield, as text with all blank nodes alike.
-#[derive(Debug, Default)]
-pub(super) struct Expected {
-    exact: Vec<String>,
-    /// Numbers with a fraction or exponent, whose lexical form is left to the library.
-    numbers: Vec<String>,
-}
-
-impl Expected {
-    /// Whether these quads, as emitted and with repetitions, are the expected ones.
-    pub(super) fn is_answered_by<'q>(&self, quads: impl Iterator<Item = QuadRef<'q>>) -> bool {
-        let mut open: HashMap<&str, usize> = HashMap::new();
-        for quad in &self.exact {
-            *open.entry(quad).or_default() += 1;
-        }
-        let mut numbers = Vec::new();
-        for quad in quads {
-            let (place, object) = describe(quad);
-            match open.get_mut(format!("{place}{object}").as_str()) {
-                Some(count) if *count > 0 => *count -= 1,
-                _ => match quad.object {
-                    TermRef::Literal(literal) => {
-                        numbers.push(format!("{place}^^{}", literal.datatype().as_str()));
-                    }
-                    _ => return false,
-                },
-            }
-        }
-        numbers.sort_unstable();
-        let mut expected = self.numbers.clone();
-        expected.sort_unstable();
-        numbers == expected && open.values().all(|count| *count == 0)
-    }
-
-    fn len(&self) -> usize {
-        self.exact.len() + self.numbers.len()
-    }
-}
-
-/// A quad's graph, subject and predicate, and its object, as text.
-fn describe(quad: QuadRef<'_>) -> (String, String) {
-    let graph = match quad.graph_name {
-        GraphNameRef::DefaultGraph => DEFAULT.to_owned(),
-        GraphNameRef::BlankNode(_) => BLANK.to_owned(),
-        GraphNameRef::NamedNode(node) => node.to_string(),
-    };
-    let subject = match quad.subject {
-        NamedOrBlankNodeRef::NamedNode(node) => node.to_string(),
-        NamedOrBlankNodeRef::BlankNode(_) => BLANK.to_owned(),
-    };
-    let object = match quad.object {
-        TermRef::NamedNode(node) => node.to_string(),
-        TermRef::BlankNode(_) => BLANK.to_owned(),
-        TermRef::Literal(literal) => match literal.language() {
-            Some(language) => tagged(literal.value(), language),
-            None => typed(literal.value(), literal.datatype().as_str()),
-        },
-        TermRef::Triple(_) => "a triple".to_owned(),
-    };
-    (place(&graph, &subject, quad.predicate.as_str()), object)
-}
-
-const DEFAULT: &str = "";
-const BLANK: &str = "_:";
-
-fn place(graph: &str, subject: &str, predicate: &str) -> String {
-    format!("{graph} {subject} {predicate} ")
-}
-
-fn typed(value: &str, datatype: &str) -> String {
-    format!("^^{datatype} {value}")
-}
-
-fn tagged(value: &str, language: &str) -> String {
-    format!("@{} {value}", language.to_ascii_lowercase())
 }
 
 pub(super) fn malformed(reason: &'static str) -> RdfError {
@@ -121,6 +46,9 @@ pub(super) fn expected(document: &Value, dialect: Dialect, limits: &Limits) -> R
         expected: Expected::default(),
         depth: 0,
         octets: 0,
+        papers: 0,
+        paper: 0,
+        labels: HashMap::new(),
     };
     let empty = Arc::new(Active::default());
     match (document, dialect) {
@@ -175,6 +103,11 @@ struct Walk<'l> {
     expected: Expected,
     depth: usize,
     octets: usize,
+    /// Embedded papers met so far, and the one that is being walked; 0 is the outermost.
+    papers: usize,
+    paper: usize,
+    /// The paper that each blank node label belongs to: papers do not share blank nodes.
+    labels: HashMap<String, usize>,
 }
 
 /// Where a value stands.
@@ -277,7 +210,7 @@ impl Walk<'_> {
         }
         let (types, scoped) = self.types(types, active)?;
         let subject = match id {
-            Some(id) => identifier(id, &scoped)?,
+            Some(id) => self.identifier(id, &scoped)?,
             None => BLANK.to_owned(),
         };
         for iri in types {
@@ -436,7 +369,11 @@ impl Walk<'_> {
         // Nothing of the outer context reaches an embedded credential: it is a paper of its own.
         require_credentials_context(object)?;
         let count = self.contexts.enter_paper();
+        let outer = self.paper;
+        self.papers += 1;
+        self.paper = self.papers;
         self.root(object, &active, BLANK)?;
+        self.paper = outer;
         self.contexts.leave_paper(count);
         Ok(())
     }
@@ -543,7 +480,7 @@ impl Walk<'_> {
         match (term.map(|term| &term.coercion), value) {
             (Some(Coercion::Id | Coercion::Vocab), Value::String(text)) => {
                 let vocabulary = term.is_some_and(|term| term.coercion == Coercion::Vocab);
-                let name = named(scoped.expand(text, vocabulary))?;
+                let name = self.named(scoped.expand(text, vocabulary), text)?;
                 self.note(at, &name)
             }
             (Some(Coercion::Datatype(datatype)), value) => self.literal(value, Some(datatype), at),
@@ -583,6 +520,26 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// A node's name as text, from the value of its `@id`.
+    fn identifier(&mut self, value: &Value, active: &Active<'_>) -> Result<String, RdfError> {
+        let text = value.as_str().ok_or_else(|| malformed("an identifier is not a string"))?;
+        self.named(active.expand(text, false), text)
+    }
+
+    fn named(&mut self, name: Name, text: &str) -> Result<String, RdfError> {
+        match name {
+            Name::Iri(iri) => Ok(format!("<{iri}>")),
+            Name::Blank => {
+                let paper = self.paper;
+                if *self.labels.entry(text.to_owned()).or_insert(paper) != paper {
+                    return Err(malformed("two papers share a blank node"));
+                }
+                Ok(BLANK.to_owned())
+            }
+            Name::Keyword(_) | Name::Nothing => Err(malformed("an identifier is not an absolute IRI")),
+        }
+    }
+
     fn note(&mut self, at: &Position<'_>, object: &str) -> Result<(), RdfError> {
         let mut quad = place(at.graph, at.subject, at.predicate);
         quad.push_str(object);
@@ -604,22 +561,11 @@ impl Walk<'_> {
     }
 }
 
-/// A node's name as text, from the value of its `@id`.
-fn identifier(value: &Value, active: &Active<'_>) -> Result<String, RdfError> {
-    let text = value.as_str().ok_or_else(|| malformed("an identifier is not a string"))?;
-    named(active.expand(text, false))
-}
-
-fn named(name: Name) -> Result<String, RdfError> {
-    match name {
-        Name::Iri(iri) => Ok(format!("<{iri}>")),
-        Name::Blank => Ok(BLANK.to_owned()),
-        Name::Keyword(_) | Name::Nothing => Err(malformed("an identifier is not an absolute IRI")),
-    }
-}
-
 fn has_keyword(object: &Map<String, Value>, active: &Active<'_>, keywords: &[&str]) -> bool {
     object
         .keys()
         .any(|key| matches!(active.expand(key, true), Name::Keyword(keyword) if keywords.contains(&keyword)))
 }
+
+#[cfg(test)]
+mod tests;

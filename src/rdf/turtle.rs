@@ -15,9 +15,6 @@ pub(crate) fn parse(text: &str, limits: &Limits) -> Result<Graph, RdfError> {
     if text.len() > limits.graph_bytes {
         return Err(RdfError::TooLarge("octets in a graph"));
     }
-    if text.starts_with('\u{feff}') {
-        return Err(malformed());
-    }
     if nesting(text.as_bytes()) > limits.graph_depth {
         return Err(RdfError::TooLarge("levels of nesting"));
     }

@@ -240,7 +240,9 @@ fn compile_read(read: &ShapesGraph) -> Result<IRSchema, ShapeError> {
             .iter()
             .filter(|component| !matches!(component, IRComponent::Deactivated(_)))
             .count();
+        let members: usize = compiled.components().iter().map(listed).sum();
         let same = constraints == shape.constraints
+            && members == shape.members
             && compiled.property_shapes().len() == shape.properties
             && compiled.path().is_some() == shape.path.is_some()
             && compiled.deactivated().is_some() == shape.deactivated
@@ -250,6 +252,14 @@ fn compile_read(read: &ShapesGraph) -> Result<IRSchema, ShapeError> {
         }
     }
     Ok(schema)
+}
+
+fn listed(component: &IRComponent) -> usize {
+    match component {
+        IRComponent::In(list) => list.values().len(),
+        IRComponent::LanguageIn(list) => list.langs().len(),
+        _ => 0,
+    }
 }
 
 /// The engine's graph. Blank nodes keep their labels, so that a report speaks of the nodes of the data.

@@ -98,11 +98,12 @@ impl CountingEngine {
 
     pub(super) fn spend(&self, steps: usize) -> Result<(), ValidationError> {
         match self.left.get().checked_sub(steps) {
-            Some(left) if !self.exhausted.get() => {
+            Some(left) => {
                 self.left.set(left);
                 Ok(())
             }
-            _ => {
+            None => {
+                self.left.set(0);
                 self.exhausted.set(true);
                 Err(ValidationError::TooManyResults("the shapes graph".into(), self.steps))
             }
@@ -217,6 +218,7 @@ impl Engine<Store> for CountingEngine {
         Err(unjudged())
     }
 
+    /// A literal is judged each time: `true` and `1` are one literal to the engine.
     fn record_validation(&mut self, node: Object, shape: ShapeLabelIdx, outcome: ValidationOutcome) {
         if !matches!(node, Object::Literal(_)) {
             self.outcomes.insert((node, shape), outcome);
@@ -224,14 +226,11 @@ impl Engine<Store> for CountingEngine {
     }
 
     fn has_validated(&self, node: &Object, shape: ShapeLabelIdx) -> bool {
-        !matches!(node, Object::Literal(_)) && self.outcomes.contains_key(&(node.clone(), shape))
+        self.outcomes.contains_key(&(node.clone(), shape))
     }
 
     fn get_cached_outcome(&self, node: &Object, shape: ShapeLabelIdx) -> Option<ValidationOutcome> {
-        let found = match node {
-            Object::Literal(_) => None,
-            _ => self.outcomes.get(&(node.clone(), shape)).cloned(),
-        };
+        let found = self.outcomes.get(&(node.clone(), shape)).cloned();
         let results = found.as_ref().map_or(0, |outcome| outcome.violations().len());
         // No error can be returned here: an exhausted engine fails the next component, and the run.
         let _ = self.spend(1 + results);

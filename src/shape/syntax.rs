@@ -158,6 +158,9 @@ pub(super) struct Shape {
     /// The predicates of `sh:path`, if it is a property shape.
     pub(super) path: Option<BTreeSet<String>>,
     pub(super) deactivated: bool,
+    /// Members of its `sh:in` and `sh:languageIn`.
+    pub(super) members: usize,
+    disjoint: bool,
     references: Vec<NamedOrBlankNode>,
     /// A constraint of its own that some value fails.
     judges: bool,
@@ -197,6 +200,7 @@ impl ShapesGraph {
             read.shapes.insert(node, shape);
         }
         read.check_properties(source)?;
+        read.refer_to_siblings(source);
         read.check_finite()?;
         Ok(read)
     }
@@ -236,6 +240,26 @@ impl ShapesGraph {
         Ok(())
     }
 
+    /// A disjoint qualified shape is judged together with those of its sibling properties (SHACL 4.7.3).
+    fn refer_to_siblings(&mut self, source: &Graph) {
+        let objects = |node: &NamedOrBlankNode, name: &str| -> Vec<NamedOrBlankNode> {
+            source.objects_for_subject_predicate(node, sh_iri(name).as_ref()).filter_map(as_node).collect()
+        };
+        let parents: Vec<_> = self.shapes.keys().cloned().collect();
+        for parent in parents {
+            let properties = objects(&parent, "property");
+            let qualified: Vec<_> =
+                properties.iter().flat_map(|property| objects(property, "qualifiedValueShape")).collect();
+            for property in &properties {
+                if let Some(shape) = self.shapes.get_mut(property)
+                    && shape.disjoint
+                {
+                    shape.references.extend(qualified.iter().cloned());
+                }
+            }
+        }
+    }
+
     /// Refuses recursion and depth, and finds which shapes constrain, from the leaves up.
     fn check_finite(&mut self) -> Result<(), ShapeError> {
         let mut depth: HashMap<&NamedOrBlankNode, usize> = HashMap::new();
@@ -259,15 +283,10 @@ impl ShapesGraph {
                 } else if depth.contains_key(node) {
                     continue;
                 } else if !open.insert(node) {
-                    return unusable(format!("{node} refers to itself through other shapes"));
+                    return unusable(format!("{node} refers to itself, directly or through other shapes"));
                 } else {
                     stack.push((node, true));
                     for child in &shape.references {
-                        if open.contains(child) {
-                            return unusable(format!(
-                                "{child} refers to itself, directly or through other shapes"
-                            ));
-                        }
                         if !depth.contains_key(child) {
                             stack.push((child, false));
                         }
@@ -323,7 +342,9 @@ fn declared_shapes(source: &Graph) -> Result<Vec<NamedOrBlankNode>, ShapeError> 
     if found.len() > MAX_SHAPES {
         return unusable(format!("the graph holds more than {MAX_SHAPES} shapes"));
     }
-    Ok(found.into_iter().collect())
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_by_cached_key(ToString::to_string);
+    Ok(found)
 }
 
 struct ShapeReader<'a> {
@@ -376,6 +397,9 @@ impl ShapeReader<'_> {
             }
             self.copy(name, value);
             let members = self.check_value(parameter, value)?;
+            if matches!(parameter.values, Values::Constants | Values::Texts) {
+                shape.members += self.list(value)?.len();
+            }
             match parameter.role {
                 Role::Path => shape.path = Some(PathReader::new(self.source, self.graph).read(value)?),
                 Role::Property => shape.properties += 1,
@@ -500,6 +524,7 @@ impl Shape {
     fn note(&mut self, name: &str, value: &Term, members: Vec<NamedOrBlankNode>) {
         self.references.extend(members.iter().cloned());
         match name {
+            "qualifiedValueShapesDisjoint" => self.disjoint = flag(value) == Some(true),
             "deactivated" => self.deactivated = flag(value) == Some(true),
             "node" | "and" | "property" => self.conjuncts.extend(members),
             "or" => self.disjuncts.push(members),

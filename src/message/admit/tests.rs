@@ -228,7 +228,7 @@ fn mixed_kinds_are_malformed() {
 fn a_handshake_or_response_is_of_the_wrong_kind() {
     for kind in ["upgrade-offer", "upgrade-response", "intent-response"] {
         let other = part(kind, "text/turtle", "text", json!(""));
-        assert_parts_refused(&[other.clone()], Reason::WrongKind);
+        assert_parts_refused(std::slice::from_ref(&other), Reason::WrongKind);
         assert_parts_refused(&[prose(), other], Reason::WrongKind);
     }
 }

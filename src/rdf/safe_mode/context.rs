@@ -13,8 +13,8 @@ use std::sync::Arc;
 const DEPENDENCIES: usize = 8;
 
 /// JSON values of contexts that may be copied or read for one document, about. Contexts are what makes JSON-LD
-/// expensive: each scoped one copies all terms in force.
-const WORK: usize = 1 << 20;
+/// expensive: each scoped one copies all terms in force. Sixteen credentials with the ODRL context take a third of this.
+const WORK: usize = 1 << 18;
 
 /// What a name in a document stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,6 +138,17 @@ impl<'a> Active<'a> {
             }
             return absolute(text.to_owned());
         }
+        self.relative(text, vocabulary)
+    }
+
+    fn compact(&self, prefix: &str, suffix: &str) -> Name {
+        match self.term(prefix).map(|term| (&term.name, term.prefix)) {
+            Some((Name::Iri(iri), Some(true))) => absolute(format!("{iri}{suffix}")),
+            _ => Name::Nothing,
+        }
+    }
+
+    fn relative(&self, text: &str, vocabulary: bool) -> Name {
         match &self.vocabulary {
             Some(vocabulary_iri) if vocabulary => absolute(format!("{vocabulary_iri}{text}")),
             _ => Name::Nothing,
@@ -301,8 +312,8 @@ impl<'a> Definitions<'_, '_, 'a> {
         if depth > DEPENDENCIES || !self.open.insert(name) {
             return Err(malformed("a context's terms depend on each other too deeply"));
         }
-        if name.is_empty() || name.contains([':', '/', '#', '?']) {
-            return Err(malformed("a context defines something that is not a plain term"));
+        if name.is_empty() || name.contains(['/', '#', '?']) {
+            return Err(malformed("a context defines something that is not a term"));
         }
         let (term, protected) = match definition {
             Value::String(iri) => (self.simple(active, name, iri, depth)?, self.protected),
@@ -419,12 +430,18 @@ impl<'a> Definitions<'_, '_, 'a> {
         id: Option<&str>,
         depth: usize,
     ) -> Result<Name, RdfError> {
-        let expanded = match id.filter(|id| *id != name) {
-            Some(id) => self.expand(active, id, depth)?,
-            None => match &active.vocabulary {
+        let expanded = match (id.filter(|id| *id != name), name.split_once(':')) {
+            (Some(id), None) => self.expand(active, id, depth)?,
+            // A compact IRI that is defined further, say by a type, keeps its own meaning.
+            (None, Some((prefix, suffix))) => {
+                self.define(active, prefix, depth + 1)?;
+                active.compact(prefix, suffix)
+            }
+            (None, None) => match &active.vocabulary {
                 Some(vocabulary) => absolute(format!("{vocabulary}{name}")),
                 None => Name::Nothing,
             },
+            (Some(_), Some(_)) => Name::Nothing,
         };
         match expanded {
             Name::Iri(_)

@@ -95,6 +95,19 @@ fn the_ordinary_is_read() {
 }
 
 #[test]
+fn a_compact_iri_may_be_defined_further_but_keeps_its_meaning() {
+    assert_both_read(json!({"ex:more": {"@type": "@id"}}), json!({"ex:more": "ex:a"}));
+    assert_both_read(json!({"ex:more": {"@id": "ex:more", "@type": "@id"}}), json!({"ex:more": "ex:a"}));
+    assert_both_refuse(json!({"ex:more": {"@type": "@id"}}), json!({"ex:more": "a"}));
+    assert_both_refuse(json!({"ex:more": "ex:other"}), json!({"ex:more": "a"}));
+    assert_both_refuse(json!({"no:more": {"@type": "@id"}}), json!({"no:more": "ex:a"}));
+    assert_both_refuse(json!({"https://e.example/more": {"@type": "@id"}}), json!({}));
+    assert_both_refuse(json!({"_:more": {"@type": "@id"}}), json!({}));
+    assert_both_refuse(json!({":more": "ex:more"}), json!({}));
+    assert_both_refuse(json!({"": "ex:more"}), json!({}));
+}
+
+#[test]
 fn inline_terms_may_be_redefined() {
     let inline = json!({"note": "ex:other"});
     let dataset = paper(&credential(inline, json!({}))).unwrap();
@@ -450,10 +463,12 @@ fn contexts_are_counted_scoped_and_nested_ones_too() {
 fn definitions_that_depend_on_each_other_are_bounded() {
     let chain = |length: usize| {
         let mut terms: serde_json::Map<String, Value> =
-            (0..length).map(|n| (format!("t{n}"), json!(format!("t{}:x", n + 1)))).collect();
+            (0..length).map(|n| (format!("t{n}"), json!(format!("t{}:x/", n + 1)))).collect();
         terms.insert(format!("t{length}"), json!("https://e.example/"));
         Value::Object(terms)
     };
+    assert_both_read(chain(8), json!({}));
+    assert_both_refuse(chain(20), json!({}));
     assert_both_refuse(chain(5_000), json!({}));
     assert_both_refuse(json!({"a": "b:x", "b": "a:x"}), json!({}));
     assert_both_refuse(json!({"a": "a:x"}), json!({}));
@@ -486,6 +501,30 @@ fn deep_nesting_is_refused_without_exhausting_the_stack() {
     }
     deep["@context"] = json!(V2);
     assert_eq!(paper(&deep), Err(RdfError::TooLarge("levels of nesting")));
+}
+
+#[test]
+fn nodes_nest_no_deeper_than_a_graph_may() {
+    let nested = |levels: usize| {
+        let inner = (1..levels).fold(json!({"urn:a": 1}), |inner, _| json!({"urn:a": inner}));
+        document(&inner).map(|graph| graph.len())
+    };
+    assert_eq!(nested(32), Ok(32));
+    assert_eq!(nested(33), Err(RdfError::TooLarge("levels of nesting")));
+}
+
+#[test]
+fn scoped_contexts_nest_no_deeper_than_json_may() {
+    let inner = (0..100).fold(json!({}), |inner, _| json!({"t": {"@id": "urn:t", "@context": inner}}));
+    assert_eq!(paper(&credential(inner, json!({}))), Err(RdfError::TooLarge("levels of nesting")));
+}
+
+#[test]
+fn a_quad_of_a_named_graph_is_never_passed_over() {
+    let quads = |text: &str| oxttl::NQuadsParser::new().for_slice(text).map(Result::unwrap).collect();
+    assert!(default_graph(quads("<urn:s> <urn:p> <urn:o> .")).is_ok());
+    let named = "<urn:s> <urn:p> <urn:o> .\n<urn:s> <urn:p> <urn:o> <urn:g> .";
+    assert_eq!(default_graph(quads(named)), Err(malformed("a graph is named")));
 }
 
 #[test]
