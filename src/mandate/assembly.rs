@@ -113,18 +113,17 @@ mod tests {
         }
     }
 
+    /// One or two roots, at most one child each, and every policy reaches a root.
     fn is_paths(members: &[Member<'_>]) -> bool {
         let roots = members.iter().filter(|member| member.parent == Parent::None).count();
         let children = |id: &str| members.iter().filter(|member| member.parent == Parent::Policy(id)).count();
-        let reaches_root = |mut at: &Member<'_>| {
+        let reaches_root = |start: &Member<'_>| {
+            let mut parent = start.parent;
             for _ in 0..=members.len() {
-                match at.parent {
-                    Parent::None => return true,
-                    Parent::Policy(id) => match members.iter().find(|member| member.id == Some(id)) {
-                        Some(parent) => at = &members[members.iter().position(|m| m == parent).unwrap()],
-                        None => return false,
-                    },
-                    Parent::Unknown => unreachable!("not in this test"),
+                let Parent::Policy(id) = parent else { return parent == Parent::None };
+                match members.iter().find(|member| member.id == Some(id)) {
+                    Some(found) => parent = found.parent,
+                    None => return false,
                 }
             }
             false

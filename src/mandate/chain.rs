@@ -73,42 +73,37 @@ impl VerifiedChain {
         config: &Config,
         budget: &mut Budget,
     ) -> Result<Self, Refusal> {
-        Self::verify_credentials(
-            presentation.credentials(),
-            policy_parts,
-            &actions.root_principal,
-            &request.snapshot,
-            config,
-            budget,
-        )
-        .map_err(Failure::into_refusal)
+        let snapshot = &request.snapshot;
+        let genuine = |credential: &Credential| {
+            let verified = credential.verify(snapshot, config.max_controller_age);
+            verified.map_err(|error| Failure::of(Phase::A, error))
+        };
+        let verifier =
+            Verifier { snapshot, config, root_principal: &actions.root_principal, genuine: &genuine };
+        Self::of_papers(presentation.credentials(), policy_parts, &verifier, budget)
+            .map_err(Failure::into_refusal)
     }
 
-    fn verify_credentials(
+    fn of_papers(
         credentials: &[Credential],
         policy_parts: &[RdfPart],
-        root_principal: &str,
-        snapshot: &Snapshot,
-        config: &Config,
+        verifier: &Verifier<'_>,
         budget: &mut Budget,
     ) -> Result<Self, Failure> {
-        let papers = read_papers(credentials, policy_parts, config, budget)?;
-        let chains = arrange(&papers, root_principal)?;
+        let papers = read_papers(credentials, policy_parts, verifier.config, budget)?;
+        let chains = arrange(&papers, verifier.root_principal)?;
         one_credential_per_policy(&papers)?;
-        let parts = || {
-            binding::each_part_bound_once(
-                papers.iter().filter_map(|paper| paper.bound.as_ref().ok()),
-                policy_parts,
-            )
+        let each_part_bound_once = || {
+            let bound = papers.iter().filter_map(|paper| paper.bound.as_ref().ok());
+            binding::each_part_bound_once(bound, policy_parts).map_err(|error| Failure::of(Phase::B, error))
         };
-        let primary = Verifier { snapshot, config, root_principal, parts: &parts };
-        let (hops, mut not_after) = primary.chain(&chains.primary)?;
+        let (hops, mut not_after) = verifier.chain(&chains.primary, &each_part_bound_once)?;
         let leaf_delegate = hops.last().and_then(|hop| hop.credential.authorizes.clone());
         let leaf_delegate = leaf_delegate.ok_or_else(|| Failure::assembly("there is no credential"))?;
-        let composition = Verifier { snapshot, config, root_principal: &leaf_delegate, parts: &parts };
         let (mut actor_hops, mut composition_failure) = (Vec::new(), None);
         if !chains.actor.is_empty() {
-            match composition.chain(&chains.actor) {
+            let composition = Verifier { root_principal: &leaf_delegate, ..*verifier };
+            match composition.chain(&chains.actor, &each_part_bound_once) {
                 Ok((hops, end)) => {
                     actor_hops = hops;
                     not_after = not_after.min(end);
@@ -116,14 +111,8 @@ impl VerifiedChain {
                 Err(failure) => composition_failure = Some(failure.into_denial()),
             }
         }
-        Ok(Self {
-            root_principal: root_principal.to_owned(),
-            hops,
-            actor_hops,
-            composition_failure,
-            leaf_delegate,
-            not_after,
-        })
+        let root_principal = verifier.root_principal.to_owned();
+        Ok(Self { root_principal, hops, actor_hops, composition_failure, leaf_delegate, not_after })
     }
 
     pub(crate) fn root_principal(&self) -> &str {
@@ -179,12 +168,16 @@ struct Failure {
     phase: Phase,
     hop: Option<usize>,
     policy: Option<String>,
-    error: PaperError,
+    error: Box<PaperError>,
 }
 
 impl Failure {
+    fn of(phase: Phase, error: PaperError) -> Self {
+        Self { phase, hop: None, policy: None, error: Box::new(error) }
+    }
+
     fn new(phase: Phase, reason: Reason, detail: impl Into<String>) -> Self {
-        Self { phase, hop: None, policy: None, error: PaperError::new(reason, detail) }
+        Self::of(phase, PaperError::new(reason, detail))
     }
 
     fn assembly(detail: &str) -> Self {
@@ -274,12 +267,7 @@ fn read_papers<'a>(
             Ok(bound) => Some(Policy::read(&bound.graph, &config.limits).map_err(unreadable)?),
             Err(error) if error.reason == Reason::PolicyIntegrity => None,
             Err(error) => {
-                return Err(Failure {
-                    phase: Phase::Assembly,
-                    hop: None,
-                    policy: None,
-                    error: error.clone(),
-                });
+                return Err(Failure::of(Phase::Assembly, error.clone()));
             }
         };
         size += policy.as_ref().map_or(0, Policy::size);
@@ -375,16 +363,22 @@ fn mismatch(detail: &str) -> Failure {
 }
 
 /// Phases A, B and C of one assembled chain.
+#[derive(Clone, Copy)]
 struct Verifier<'v> {
     snapshot: &'v Snapshot,
     config: &'v Config,
     root_principal: &'v str,
-    /// Each supplied document is bound by exactly one credential.
-    parts: &'v dyn Fn() -> Result<(), PaperError>,
+    /// Phase A of one credential: the instants at which the key documents that it used were retrieved.
+    genuine: &'v dyn Fn(&Credential) -> Result<Vec<Instant>, Failure>,
 }
 
 impl Verifier<'_> {
-    fn chain(&self, papers: &[&Paper<'_>]) -> Result<(Vec<Hop>, Instant), Failure> {
+    /// Runs the phases, each over every hop, root first, before the next. Gives the hops and their earliest end.
+    fn chain(
+        &self,
+        papers: &[&Paper<'_>],
+        each_part_bound_once: &dyn Fn() -> Result<(), Failure>,
+    ) -> Result<(Vec<Hop>, Instant), Failure> {
         let mut not_after = Instant::MAX_UTC;
         for (hop, paper) in papers.iter().enumerate() {
             not_after = not_after.min(self.genuine(paper).map_err(|failure| failure.at(hop, paper))?);
@@ -396,12 +390,12 @@ impl Verifier<'_> {
         for (hop, paper) in papers.iter().enumerate() {
             hops.push(self.bound(paper).map_err(|failure| failure.at(hop, paper))?);
         }
-        (self.parts)().map_err(|error| Failure { phase: Phase::B, hop: None, policy: None, error })?;
+        each_part_bound_once()?;
         for (hop, paper) in papers.iter().enumerate() {
             self.parties(&hops, hop).map_err(|failure| failure.at(hop, paper))?;
         }
         for (hop, paper) in papers.iter().enumerate() {
-            self.status(&paper.credential).map_err(|failure| failure.at(hop, paper))?;
+            self.status(paper.credential).map_err(|failure| failure.at(hop, paper))?;
         }
         for (hop, paper) in papers.iter().enumerate() {
             self.not_revoked(paper).map_err(|failure| failure.at(hop, paper))?;
@@ -415,9 +409,7 @@ impl Verifier<'_> {
         if credential.authorizes.is_none() {
             return Err(Failure::new(Phase::A, Reason::Malformed, "the credential names no delegate"));
         }
-        let retrieved = credential
-            .verify(self.snapshot, self.config.max_controller_age)
-            .map_err(|error| Failure { phase: Phase::A, hop: None, policy: None, error })?;
+        let retrieved = (self.genuine)(credential)?;
         let fresh = retrieved
             .into_iter()
             .map(|at| at.checked_add_signed(self.config.max_controller_age).unwrap_or(Instant::MAX_UTC));
@@ -447,9 +439,7 @@ impl Verifier<'_> {
                 policy_digest: bound.digest,
                 binding: bound.form,
             }),
-            (Err(error), _) => {
-                Err(Failure { phase: Phase::B, hop: None, policy: None, error: error.clone() })
-            }
+            (Err(error), _) => Err(Failure::of(Phase::B, error.clone())),
             (Ok(_), None) => {
                 Err(Failure::new(Phase::B, Reason::PolicyIntegrity, "the policy could not be read"))
             }
@@ -512,3 +502,6 @@ impl Verifier<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

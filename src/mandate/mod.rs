@@ -8,6 +8,8 @@ mod assembly;
 pub(crate) mod chain;
 pub(crate) mod odrl;
 mod reference;
+#[cfg(test)]
+mod support;
 
 pub(crate) use chain::VerifiedChain;
 pub(crate) use reference::PolicyReferences;

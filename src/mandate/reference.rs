@@ -24,3 +24,46 @@ impl PolicyReferences {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+    use crate::mandate::chain::{BindingForm, Hop};
+    use crate::mandate::odrl::Policy;
+    use crate::mandate::support::{credential, ex};
+
+    fn hop(id: &str) -> Hop {
+        let credential = credential(id, "owner", "agent", "odrl:permission [ odrl:action odrl:read ]");
+        Hop {
+            policy: Policy::read(&credential.graph, &Limits::default()).unwrap(),
+            policy_digest: credential.digest,
+            binding: BindingForm::Embedded,
+            credential,
+        }
+    }
+
+    fn check(references: &[&str]) -> Result<PolicyReferences, Refusal> {
+        let chain = VerifiedChain::for_test(&ex("owner"), vec![hop("p"), hop("q")], vec![hop("s")], None);
+        let actions = ActionsUnderTest {
+            actions: Vec::new(),
+            root_principal: ex("owner"),
+            policy_references: references.iter().map(|name| ex(name)).collect(),
+            agent: None,
+            unjudged_nodes: Vec::new(),
+        };
+        PolicyReferences::check(&actions, &chain)
+    }
+
+    #[test]
+    fn every_reference_is_to_a_policy_of_the_primary_chain() {
+        for good in [&[][..], &["p"], &["q", "p"]] {
+            assert!(check(good).is_ok(), "{good:?}");
+        }
+        for bad in [&["z"][..], &["p", "z"], &["s"]] {
+            let refusal = check(bad).unwrap_err();
+            assert_eq!(refusal.reason(), Reason::PolicyReferenceMismatch, "{bad:?}");
+        }
+        assert_eq!(check(&["z"]).unwrap_err().evidence().policy, Some(ex("z")));
+    }
+}

@@ -165,12 +165,10 @@ impl<'a> Chain<'a> {
             }
         }
         if usable.is_empty() {
-            let problem = problem.unwrap_or_default();
-            return Err(Box::new(Denial {
-                hop: Some(parent),
-                policy: Some(from.id().to_owned()),
-                ..problem
-            }));
+            let mut denial = problem.unwrap_or_default();
+            denial.hop = Some(parent);
+            denial.policy = Some(from.id().to_owned());
+            return Err(denial);
         }
         self.add(parent, asked, &usable, grant);
         Ok(())
@@ -356,47 +354,47 @@ impl<'a> Chain<'a> {
 }
 
 /// Whether a matched `grantUse` permission lets `assigner` delegate this deep, and to this child.
-fn delegates(rule: &Rule, assigner: &str, below: usize, child: &str) -> Result<(), Denial> {
+fn delegates(rule: &Rule, assigner: &str, below: usize, child: &str) -> Result<(), Box<Denial>> {
     let named = rule.assignees.iter().any(|name| matches!(name, Named::Iri { iri, .. } if iri == assigner));
     if !named {
-        return Err(Denial {
+        return Err(Box::new(Denial {
             constraint: Some("assignee of the grantUse permission".into()),
             seen: Some(names(&rule.assignees)),
             expected: Some(assigner.to_owned()),
             detail: "the permission to delegate does not name this delegate".into(),
             ..Denial::default()
-        });
+        }));
     }
     let depth: Vec<&Constraint> =
         all_constraints(rule).filter(|constraint| constraint.mentions(odrld::DELEGATION_DEPTH)).collect();
     let top_level = rule.constraints.iter().filter(|constraint| is_depth_bound(constraint)).count();
     if depth.len() != top_level {
-        return Err(Denial {
+        return Err(Box::new(Denial {
             constraint: depth.first().map(ToString::to_string),
             detail: "delegationDepth must be a constraint of its own: lt, lteq or eq, and one whole number"
                 .into(),
             ..Denial::default()
-        });
+        }));
     }
     if top_level == 0 && below > 1 {
-        return Err(Denial {
+        return Err(Box::new(Denial {
             constraint: Some("delegationDepth (absent, so 1)".into()),
             seen: Some(below.to_string()),
             expected: Some("1".into()),
             detail: "the permission to delegate does not reach this deep".into(),
             ..Denial::default()
-        });
+        }));
     }
     let next = rule.duties.iter().filter(|duty| duty.action == odrl::NEXT_POLICY);
     match next.into_iter().find(|duty| duty.target.as_deref() != Some(child)) {
         None => Ok(()),
-        Some(duty) => Err(Denial {
+        Some(duty) => Err(Box::new(Denial {
             constraint: Some("nextPolicy".into()),
             seen: Some(child.to_owned()),
             expected: Some(duty.target.clone().unwrap_or_else(|| "a target, which the duty lacks".into())),
             detail: "the permission to delegate is for another policy".into(),
             ..Denial::default()
-        }),
+        })),
     }
 }
 

@@ -2,11 +2,11 @@
 //!
 //! Undetermined never helps the requester: a permission does not match on it, a prohibition does.
 
-mod action;
+pub(crate) mod action;
 mod delegation;
-mod evaluate;
-mod facts;
-mod hops;
+pub(crate) mod evaluate;
+pub(crate) mod facts;
+pub(crate) mod hops;
 mod model;
 mod parse;
 #[cfg(test)]

@@ -1,0 +1,303 @@
+//! The order of phases, and each check of assembly, B and C.
+
+use super::super::support::{config, credential, ex, graph, snapshot};
+use super::*;
+use crate::credential::credential::{RelatedResource, StatusEntry};
+use crate::limits::Limits;
+use crate::rdf::RdfMediaType;
+use oxrdf::NamedNode;
+
+const READ: &str = "odrl:permission [ odrl:action odrl:read ]";
+
+/// Everything that a run depends on; phase A passes unless a credential is among `forged`.
+struct Run {
+    credentials: Vec<Credential>,
+    parts: Vec<RdfPart>,
+    root: String,
+    snapshot: Snapshot,
+    config: Config,
+    forged: Vec<&'static str>,
+}
+
+impl Run {
+    fn new(credentials: Vec<Credential>) -> Self {
+        Self {
+            credentials,
+            parts: Vec::new(),
+            root: ex("owner"),
+            snapshot: snapshot(),
+            config: config(),
+            forged: Vec::new(),
+        }
+    }
+
+    fn verify(&self) -> Result<VerifiedChain, Refusal> {
+        let genuine = |credential: &Credential| {
+            let forged = self.forged.iter().any(|id| credential.id.as_deref() == Some(*id));
+            if forged {
+                Err(Failure::new(Phase::A, Reason::InvalidSignature, "forged"))
+            } else {
+                Ok(vec![self.snapshot.instant])
+            }
+        };
+        let verifier = Verifier {
+            snapshot: &self.snapshot,
+            config: &self.config,
+            root_principal: &self.root,
+            genuine: &genuine,
+        };
+        let mut budget = Budget::new(&Limits::default());
+        VerifiedChain::of_papers(&self.credentials, &self.parts, &verifier, &mut budget)
+            .map_err(Failure::into_refusal)
+    }
+
+    fn refusal(&self) -> (Reason, Option<Phase>, Option<usize>) {
+        let refusal = self.verify().unwrap_err();
+        (refusal.reason(), refusal.evidence().phase, refusal.evidence().hop)
+    }
+}
+
+fn root() -> Credential {
+    credential("p", "owner", "a", READ)
+}
+
+fn leaf() -> Credential {
+    credential("q", "a", "agent", &format!("odrld:delegatedUnder ex:p ; {READ}"))
+}
+
+fn two() -> Run {
+    Run::new(vec![root(), leaf()])
+}
+
+/// The same credential, with a bare IRI for its policy.
+fn unbound(mut credential: Credential, id: &str) -> Credential {
+    credential.policy = Some(PolicyClaim::Reference(ex(id)));
+    credential
+}
+
+#[test]
+fn a_chain_verifies_in_any_order() {
+    for credentials in [vec![root(), leaf()], vec![leaf(), root()]] {
+        let chain = Run::new(credentials).verify().unwrap();
+        let ids: Vec<_> = chain.hops().iter().map(|hop| hop.policy.id().to_owned()).collect();
+        assert_eq!(ids, [ex("p"), ex("q")]);
+        assert_eq!(chain.leaf_delegate(), ex("agent"));
+        assert_eq!(chain.root_principal(), ex("owner"));
+    }
+}
+
+#[test]
+fn the_chain_ends_with_its_first_credential_or_key_document() {
+    let mut run = two();
+    run.config.max_controller_age = TimeDelta::days(365);
+    run.credentials[1].valid_until = Some("2026-06-20T00:00:00Z".parse().unwrap());
+    assert_eq!(run.verify().unwrap().not_after(), "2026-06-20T00:00:00Z".parse::<Instant>().unwrap());
+    run.config.max_controller_age = TimeDelta::hours(1);
+    assert_eq!(run.verify().unwrap().not_after(), "2026-06-16T13:00:00Z".parse::<Instant>().unwrap());
+}
+
+#[test]
+fn assembly_comes_before_every_other_phase() {
+    let mut run = Run::new(vec![leaf()]);
+    run.forged = vec!["urn:credential:q"];
+    assert_eq!(run.refusal(), (Reason::ChainMalformed, Some(Phase::Assembly), None));
+    let malformed = credential("p", "owner", "a", "odrl:assigner ex:other");
+    assert_eq!(Run::new(vec![malformed]).refusal().0, Reason::ChainMalformed);
+    assert_eq!(Run::new(vec![]).refusal().0, Reason::ChainMalformed);
+}
+
+#[test]
+fn two_credentials_for_one_policy_refuse_before_phase_a() {
+    let mut run = Run::new(vec![root(), root()]);
+    run.forged = vec!["urn:credential:p"];
+    assert_eq!(run.refusal(), (Reason::BindingMismatch, Some(Phase::B), None));
+}
+
+#[test]
+fn two_policies_of_one_id_are_malformed() {
+    let other = credential("p", "owner", "a", "odrl:permission [ odrl:action odrl:use ]");
+    assert_eq!(Run::new(vec![root(), other]).refusal().0, Reason::ChainMalformed);
+}
+
+#[test]
+fn a_policy_of_another_id_than_claimed_is_a_mismatch() {
+    let mut named = root();
+    named.graph = graph("ex:claimed ex:see ex:p . ex:p a odrl:Set ; odrl:assigner ex:owner .");
+    named.policy = Some(PolicyClaim::Embedded(NamedNode::new_unchecked(ex("claimed")).into()));
+    assert_eq!(Run::new(vec![named]).refusal(), (Reason::BindingMismatch, Some(Phase::B), None));
+}
+
+#[test]
+fn phase_a_runs_root_first_and_before_b() {
+    let mut run = two();
+    run.credentials[1].subject = Some(ex("other"));
+    assert_eq!(run.refusal(), (Reason::SubjectIssuerMismatch, Some(Phase::B), Some(1)));
+    run.forged = vec!["urn:credential:q"];
+    assert_eq!(run.refusal(), (Reason::InvalidSignature, Some(Phase::A), Some(1)));
+    run.forged = vec!["urn:credential:q", "urn:credential:p"];
+    assert_eq!(run.refusal(), (Reason::InvalidSignature, Some(Phase::A), Some(0)));
+}
+
+#[test]
+fn a_credential_without_a_delegate_is_malformed() {
+    let mut run = two();
+    run.credentials[1].authorizes = None;
+    assert_eq!(run.refusal(), (Reason::Malformed, Some(Phase::A), Some(1)));
+}
+
+/// A bare IRI is an integrity failure, once phase A has passed, wherever in the chain it stands.
+#[test]
+fn a_policy_that_cannot_be_had_refuses_in_phase_b() {
+    let integrity = |hop| (Reason::PolicyIntegrity, Some(Phase::B), Some(hop));
+    let mut sole = Run::new(vec![unbound(root(), "p")]);
+    assert_eq!(sole.refusal(), integrity(0));
+    sole.forged = vec!["urn:credential:p"];
+    assert_eq!(sole.refusal().0, Reason::InvalidSignature);
+    assert_eq!(Run::new(vec![leaf(), unbound(root(), "p")]).refusal(), integrity(0));
+    assert_eq!(Run::new(vec![unbound(leaf(), "q"), root()]).refusal(), integrity(1));
+    let mut none = root();
+    none.policy = None;
+    assert_eq!(Run::new(vec![none]).refusal(), integrity(0));
+}
+
+#[test]
+fn the_subject_is_checked_before_the_content_binding() {
+    let mut run = Run::new(vec![unbound(root(), "p")]);
+    run.credentials[0].subject = Some(ex("other"));
+    assert_eq!(run.refusal().0, Reason::SubjectIssuerMismatch);
+    run.credentials[0].subject = None;
+    assert_eq!(run.refusal().0, Reason::PolicyIntegrity);
+}
+
+/// Threat 32: a part that no credential binds takes no part, and refuses.
+#[test]
+fn an_unbound_part_refuses() {
+    let part = |text: &str| RdfPart { index: 2, media_type: RdfMediaType::Turtle, text: text.into() };
+    let mut run = two();
+    run.parts = vec![part("<https://x.example/z> a <http://www.w3.org/ns/odrl/2/Set> .")];
+    assert_eq!(run.refusal(), (Reason::PolicyIntegrity, Some(Phase::B), None));
+    run.root = ex("stranger");
+    assert_eq!(run.refusal().0, Reason::PolicyIntegrity, "content binding comes before the parties");
+}
+
+#[test]
+fn the_parties_of_hops_fit_together() {
+    type Spoil = fn(&mut Run);
+    let cases: [(&str, Spoil); 6] = [
+        ("root principal", |run| run.root = ex("stranger")),
+        ("assigner of the root", |run| run.credentials[0].graph = policy_graph("p", "stranger", "a", "")),
+        ("no assigner", |run| run.credentials[0].graph = graph("ex:p a odrl:Agreement .")),
+        ("delegate and next issuer", |run| run.credentials[0].authorizes = Some(ex("stranger"))),
+        ("next assigner", |run| {
+            run.credentials[1].graph = policy_graph("q", "stranger", "agent", "; odrld:delegatedUnder ex:p");
+        }),
+        ("leaf assignee", |run| run.credentials[1].authorizes = Some(ex("stranger"))),
+    ];
+    for (name, spoil) in cases {
+        let mut run = two();
+        spoil(&mut run);
+        let (reason, phase, _) = run.refusal();
+        assert_eq!((reason, phase), (Reason::BindingMismatch, Some(Phase::B)), "{name}");
+    }
+}
+
+fn policy_graph(id: &str, assigner: &str, assignee: &str, more: &str) -> oxrdf::Graph {
+    graph(&format!(
+        "ex:{id} a odrl:Agreement ; odrl:assigner ex:{assigner} ; odrl:assignee ex:{assignee} {more} ."
+    ))
+}
+
+#[test]
+fn a_status_entry_without_a_source_refuses() {
+    let mut run = two();
+    run.credentials[1].status = vec![StatusEntry::default()];
+    run.snapshot.revoked.insert(ex("p"));
+    assert_eq!(run.refusal(), (Reason::StatusRetrievalError, Some(Phase::C), Some(1)));
+}
+
+#[test]
+fn a_life_without_status_is_bounded() {
+    let mut run = two();
+    run.config.max_life_without_status = TimeDelta::days(30);
+    assert!(run.verify().is_ok(), "the bound itself is inside");
+    run.config.max_life_without_status = TimeDelta::days(29);
+    assert_eq!(run.refusal(), (Reason::StatusRetrievalError, Some(Phase::C), Some(0)));
+    run.credentials.iter_mut().for_each(|credential| credential.valid_from = None);
+    assert!(run.verify().is_ok(), "without a beginning, life is counted from now");
+    run.credentials[1].valid_until = None;
+    assert_eq!(run.refusal(), (Reason::StatusRetrievalError, Some(Phase::C), Some(1)));
+}
+
+#[test]
+fn what_was_seen_revoked_stays_revoked() {
+    for (id, hop) in [(ex("p"), 0), (ex("q"), 1), ("urn:credential:q".to_owned(), 1)] {
+        let mut run = two();
+        run.snapshot.revoked.insert(id);
+        assert_eq!(run.refusal(), (Reason::Revoked, Some(Phase::C), Some(hop)));
+    }
+}
+
+#[test]
+fn the_constraints_of_all_policies_are_bounded_together() {
+    let many = "odrl:permission [ odrl:action odrl:read ] ;".repeat(450);
+    let half = |id: &str, issuer: &str, delegate: &str, parent: &str| {
+        credential(id, issuer, delegate, &format!("{many} {parent} odrl:permission [ odrl:action odrl:use ]"))
+    };
+    assert!(Run::new(vec![half("p", "owner", "agent", "")]).verify().is_ok());
+    let three = vec![
+        half("p", "owner", "a", ""),
+        half("q", "a", "b", "odrld:delegatedUnder ex:p ;"),
+        half("r", "b", "agent", "odrld:delegatedUnder ex:q ;"),
+    ];
+    assert_eq!(Run::new(three).refusal().0, Reason::LimitExceeded);
+}
+
+fn actor_chain() -> Credential {
+    credential("s", "agent", "worker", READ)
+}
+
+#[test]
+fn a_second_chain_is_the_actors() {
+    for credentials in [vec![actor_chain(), leaf(), root()], vec![root(), leaf(), actor_chain()]] {
+        let chain = Run::new(credentials).verify().unwrap();
+        assert_eq!((chain.hops().len(), chain.actor_hops().len()), (2, 1));
+        assert_eq!(chain.leaf_delegate(), ex("agent"));
+        assert!(chain.composition_failure().is_none());
+    }
+}
+
+#[test]
+fn two_chains_of_the_owner_or_of_nobody_and_three_chains_are_malformed() {
+    let other = credential("s", "owner", "worker", READ);
+    assert_eq!(Run::new(vec![root(), other]).refusal().0, Reason::ChainMalformed);
+    let mut nobody = Run::new(vec![root(), actor_chain()]);
+    nobody.root = ex("stranger");
+    assert_eq!(nobody.refusal().0, Reason::ChainMalformed);
+    let third = credential("t", "worker", "helper", READ);
+    assert_eq!(Run::new(vec![root(), actor_chain(), third]).refusal().0, Reason::ChainMalformed);
+}
+
+/// A failing actor chain comes after phase D of the primary chain, so it waits.
+#[test]
+fn a_failing_actor_chain_waits_for_composition() {
+    let mut run = Run::new(vec![root(), leaf(), actor_chain()]);
+    run.forged = vec!["urn:credential:s"];
+    let chain = run.verify().unwrap();
+    assert!(chain.composition_failure().unwrap().detail.contains("INVALID_SIGNATURE"));
+    assert!(chain.actor_hops().is_empty());
+    let mut elsewhere = Run::new(vec![root(), leaf(), credential("s", "other", "worker", READ)]);
+    assert!(elsewhere.verify().unwrap().composition_failure().unwrap().detail.contains("BINDING_MISMATCH"));
+    elsewhere.forged = vec!["urn:credential:q"];
+    assert_eq!(
+        elsewhere.refusal().0,
+        Reason::InvalidSignature,
+        "the primary chain's own failure comes first"
+    );
+}
+
+#[test]
+fn a_policy_both_embedded_and_digested_is_not_bound() {
+    let mut run = Run::new(vec![root()]);
+    run.credentials[0].related = vec![RelatedResource { id: ex("p"), ..RelatedResource::default() }];
+    assert_eq!(run.refusal().0, Reason::PolicyIntegrity);
+}
