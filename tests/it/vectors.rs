@@ -23,13 +23,22 @@ fn every_case_of_the_own_suite_passes() {
 
 #[test]
 fn every_case_of_the_a2a_rdf_suite_passes() {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/vectors/a2a-rdf");
-    if !shared.is_dir() {
-        println!("skipped: the suite is not at ../shared");
+    shared_suite_passes("a2a-rdf", 11);
+}
+
+#[test]
+fn every_case_of_the_odrl_delegation_suite_passes() {
+    shared_suite_passes("odrl-delegation", 9);
+}
+
+fn shared_suite_passes(suite: &str, cases: usize) {
+    let folder = format!("../shared/vectors/{suite}");
+    if !Path::new(env!("CARGO_MANIFEST_DIR")).join(&folder).is_dir() {
+        println!("skipped: {suite} is not at ../shared");
         return;
     }
-    let Run { status, stdout, .. } = writgate(&["vectors", "run", "../shared/vectors/a2a-rdf"]);
-    assert_eq!((status, stdout.trim()), (0, "11 passed, 0 failed"));
+    let Run { status, stdout, .. } = writgate(&["vectors", "run", &folder]);
+    assert_eq!((status, stdout.trim()), (0, format!("{cases} passed, 0 failed").as_str()));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! An operation calls the same functions that the engine calls.
 
 mod cases;
+mod delegated_chain;
 mod evaluate_message;
 mod make;
 mod operations;

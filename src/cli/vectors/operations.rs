@@ -1,6 +1,6 @@
 //! The operations of the suites' case files.
 
-use super::{Folder, evaluate_message, member, text};
+use super::{Folder, delegated_chain, evaluate_message, member, text};
 use crate::cli::Failure;
 use crate::limits::Limits;
 use crate::protocol::handshake::{Handshake, may_downgrade};
@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 /// Runs an operation. A `Failure` is an input that cannot be run at all, never an answer.
 pub(crate) fn run(operation: &str, input: &Value, folder: &Folder) -> Result<Value, Failure> {
     match operation {
+        "evaluate-delegated-chain" => delegated_chain::run(input, folder),
         "evaluate-message" => evaluate_message::run(input, folder),
         "rdfc10-hash" => rdfc10_hash(input, folder),
         "verify-pd-pin" => verify_pd_pin(input, folder),

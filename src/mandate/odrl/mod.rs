@@ -13,7 +13,10 @@ mod parse;
 mod tests;
 mod value;
 
+pub(crate) use action::of_name as action_of_name;
 pub(crate) use delegation::PolicyGrant;
-pub(crate) use hops::Denial;
+pub(crate) use evaluate::{CountSource, OdrlRequest};
+pub(crate) use facts::Facts;
+pub(crate) use hops::{ChainVerdict, Denial, evaluate_chain};
 pub(crate) use model::Policy;
 pub(crate) use parse::{PolicyError, policy_id};

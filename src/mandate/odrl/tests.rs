@@ -20,8 +20,6 @@ mod grant;
 mod properties;
 mod reading;
 mod rules;
-mod vectors;
-
 pub(super) const PREFIXES: &str = "@prefix odrl: <http://www.w3.org/ns/odrl/2/> .
 @prefix odrld: <https://w3id.org/jeswr/odrl-delegation#> .
 @prefix acl: <http://www.w3.org/ns/auth/acl#> .
