@@ -98,7 +98,9 @@ pub(super) fn multibase(octets: &[u8]) -> String {
 
 fn decode_hexadecimal(text: &str) -> Option<Vec<u8>> {
     let digits = text.as_bytes();
-    if digits.len() % 2 != 0 || !digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f')) {
+    if !digits.len().is_multiple_of(2)
+        || !digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+    {
         return None;
     }
     digits.chunks_exact(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()

@@ -239,7 +239,7 @@ pub(crate) fn default_graph(dataset: &Dataset) -> Result<Graph, PaperError> {
     if dataset.iter().any(|quad| quad.graph_name != GraphNameRef::DefaultGraph) {
         return Err(PaperError::malformed("a named graph where none can be"));
     }
-    Ok(dataset.iter().map(|quad| oxrdf::TripleRef::from(quad)).collect())
+    Ok(dataset.iter().map(oxrdf::TripleRef::from).collect())
 }
 
 /// The one node that the options speak of.
@@ -274,8 +274,8 @@ fn says_more(node: &NodeView<'_>, proof_of: ProofOf) -> bool {
         sec::NONCE,
     ];
     node.predicates().any(|predicate| {
-        let answers = [sec::CHALLENGE, sec::DOMAIN].contains(&predicate);
-        !ALWAYS.contains(&predicate) && !(answers && proof_of == ProofOf::Presentation)
+        let answers = proof_of == ProofOf::Presentation && [sec::CHALLENGE, sec::DOMAIN].contains(&predicate);
+        !(answers || ALWAYS.contains(&predicate))
     })
 }
 

@@ -3,6 +3,9 @@
 //! This folder owns stage 6 (`presentation`) and what stage 7 asks of each single credential (phase A and the content
 //! binding of its policy). A paper is read from the graph whose hash was signed, never from its JSON member names.
 
+#![allow(clippy::result_large_err, reason = "a refusal carries its evidence, and is made once for a message")]
+#![allow(clippy::module_inception, reason = "one file for each kind of paper; this one is the credential")]
+
 pub(crate) mod binding;
 mod challenge;
 mod content_digest;
