@@ -111,11 +111,13 @@ pub struct PermittedAction {
 pub struct Grant {
     pub(crate) envelope: Envelope,
     pub(crate) protocol: Arc<ProtocolDocument>,
-    pub(crate) intent: ConformingIntent,
+    #[expect(dead_code, reason = "it is here as proof that the stage ran")]
+    intent: ConformingIntent,
     pub(crate) actions: ActionsUnderTest,
     pub(crate) presentation: VerifiedPresentation,
     pub(crate) chain: VerifiedChain,
-    pub(crate) references: PolicyReferences,
+    #[expect(dead_code, reason = "it is here as proof that the stage ran")]
+    references: PolicyReferences,
     pub(crate) policy: PolicyGrant,
     not_after: Instant,
 }

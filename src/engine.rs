@@ -172,7 +172,7 @@ fn stages(
     enter(draft, Stage::Chain);
     let chain =
         VerifiedChain::verify(&presentation, &envelope.policy_parts, &actions, request, config, &mut budget)?;
-    draft.chain(&chain, request);
+    draft.chain(&chain, request, config);
 
     enter(draft, Stage::Reference);
     let references = PolicyReferences::check(&actions, &chain)?;

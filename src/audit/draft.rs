@@ -8,11 +8,11 @@ use crate::config::Config;
 use crate::credential::VerifiedPresentation;
 use crate::decision::Grant;
 use crate::mandate::VerifiedChain;
-use crate::mandate::chain::Hop;
+use crate::mandate::chain::{BindingForm, Hop};
 use crate::message::{ActionsUnderTest, Digest, Envelope, IntentGraph, MessageFacts};
 use crate::protocol::ProtocolDocument;
 use crate::refusal::{Refusal, Stage};
-use crate::request::{Actor, MessageInput, Request};
+use crate::request::{Actor, Instant, MessageInput, Request};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A report body under construction.
@@ -121,25 +121,37 @@ impl Draft {
         }
     }
 
-    pub(crate) fn chain(&mut self, chain: &VerifiedChain, request: &Request) {
+    pub(crate) fn chain(&mut self, chain: &VerifiedChain, request: &Request, config: &Config) {
         self.body.chain = chain.hops().iter().map(hop_report).collect();
         self.body.actor_chain = chain.actor_hops().iter().map(hop_report).collect();
-        let issuers = self.body.chain.iter().chain(&self.body.actor_chain).map(|hop| hop.issuer.as_str());
-        let consulted: BTreeSet<&str> = issuers.chain(self.body.holder.as_deref()).collect();
-        self.body.inputs = request
-            .snapshot
-            .controllers
-            .iter()
-            .filter(|(id, ..)| consulted.contains(id))
-            .map(|(id, _, retrieved)| InputReport {
-                kind: "controller-document".to_owned(),
-                id: id.to_owned(),
-                age_seconds: (request.snapshot.instant - retrieved).num_seconds(),
-            })
-            .collect();
-        if self.body.chain.iter().chain(&self.body.actor_chain).any(|hop| hop.binding == "provisional") {
+        self.body.inputs = self.inputs(request, config);
+        if self.hops().any(|hop| hop.binding == BindingForm::Provisional.as_str()) {
             self.mark("provisional");
         }
+    }
+
+    fn hops(&self) -> impl Iterator<Item = &HopReport> {
+        self.body.chain.iter().chain(&self.body.actor_chain)
+    }
+
+    /// Inputs from outside the message that the chain leaned on, with their ages.
+    fn inputs(&self, request: &Request, config: &Config) -> Vec<InputReport> {
+        let instant = request.snapshot.instant;
+        let input = |kind: &str, id: &str, retrieved: Instant| InputReport {
+            kind: kind.to_owned(),
+            id: id.to_owned(),
+            age_seconds: (instant - retrieved).num_seconds(),
+        };
+        let signers: BTreeSet<&str> =
+            self.hops().map(|hop| hop.issuer.as_str()).chain(self.body.holder.as_deref()).collect();
+        let documents = request.snapshot.controllers.iter().filter(|(id, ..)| signers.contains(id));
+        let documents = documents.map(|(id, _, retrieved)| input("controller-document", id, retrieved));
+        let policies: BTreeSet<&str> = self.hops().map(|hop| hop.policy.as_str()).collect();
+        let stored = policies.into_iter().filter_map(|id| {
+            let stored = config.policies.documents.get(id)?;
+            Some(input("policy", id, stored.read))
+        });
+        documents.chain(stored).collect()
     }
 
     /// The body of a grant.

@@ -3,7 +3,6 @@
 //! This folder owns stage 6 (`presentation`) and what stage 7 asks of each single credential (phase A and the content
 //! binding of its policy). A paper is read from the graph whose hash was signed, never from its JSON member names.
 
-#![allow(clippy::result_large_err, reason = "a refusal carries its evidence, and is made once for a message")]
 #![allow(clippy::module_inception, reason = "one file for each kind of paper; this one is the credential")]
 
 pub(crate) mod binding;
@@ -32,12 +31,12 @@ use crate::refusal::{Evidence, Reason, Refusal, Stage};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PaperError {
     pub(crate) reason: Reason,
-    pub(crate) evidence: Evidence,
+    pub(crate) evidence: Box<Evidence>,
 }
 
 impl PaperError {
     pub(crate) fn new(reason: Reason, detail: impl Into<String>) -> Self {
-        Self { reason, evidence: Evidence { detail: Some(detail.into()), ..Evidence::default() } }
+        Self { reason, evidence: Box::new(Evidence { detail: Some(detail.into()), ..Evidence::default() }) }
     }
 
     pub(crate) fn malformed(detail: impl Into<String>) -> Self {
@@ -46,7 +45,7 @@ impl PaperError {
 
     /// The refusal of `stage` for this error.
     pub(crate) fn at(self, stage: Stage) -> Refusal {
-        Refusal::new(stage, self.reason).with(|evidence| *evidence = self.evidence)
+        Refusal::new(stage, self.reason).with(|evidence| *evidence = *self.evidence)
     }
 }
 

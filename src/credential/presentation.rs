@@ -27,7 +27,6 @@ pub(crate) struct VerifiedPresentation {
     created: Instant,
     not_after: Instant,
     bound: bool,
-    controller_retrieved: Option<Instant>,
     credentials: Vec<Credential>,
 }
 
@@ -94,7 +93,7 @@ impl VerifiedPresentation {
     ) -> Result<Self, PaperError> {
         let presentation = match &envelope.presentation {
             None => return Err(PaperError::new(Reason::AuthorizationMissing, "no authorization part")),
-            Some(PresentationPart::Jose { .. }) => {
+            Some(PresentationPart::Jose) => {
                 return Err(PaperError::new(Reason::UnknownCryptosuite, "JOSE is not accepted"));
             }
             Some(PresentationPart::DataIntegrity { document, .. }) => {
@@ -150,21 +149,12 @@ impl VerifiedPresentation {
         let (nonce, bound) = check_challenge(statement, expected)?;
         let domain = check_domain(statement, expected)?;
         let holder = check_actor(holder, expected.actor)?;
-        let controller_retrieved = check_key(statement, &holder, expected)?;
+        let key_good_until = check_key(statement, &holder, expected)?;
         let (created, not_after) = check_age(statement, expected)?;
+        let not_after = key_good_until.map_or(not_after, |end| not_after.min(end));
         check_naming(&holder, &credentials)?;
         let (nonce, domain) = (nonce.to_owned(), domain.to_owned());
-        Ok(Self {
-            holder,
-            digest,
-            nonce,
-            domain,
-            created,
-            not_after,
-            bound,
-            controller_retrieved,
-            credentials,
-        })
+        Ok(Self { holder, digest, nonce, domain, created, not_after, bound, credentials })
     }
 
     /// The agent that made it: controller of the proof's method.
@@ -191,7 +181,7 @@ impl VerifiedPresentation {
         self.created
     }
 
-    /// The end of its age bound, or of its proof if that is earlier.
+    /// The earliest end of its age bound, its proof and what is known of its key.
     pub(crate) fn not_after(&self) -> Instant {
         self.not_after
     }
@@ -199,11 +189,6 @@ impl VerifiedPresentation {
     /// Whether the challenge is bound to this very message.
     pub(crate) fn is_bound(&self) -> bool {
         self.bound
-    }
-
-    /// When the holder's controller document was retrieved; `None` for a did:key.
-    pub(crate) fn controller_retrieved(&self) -> Option<Instant> {
-        self.controller_retrieved
     }
 
     pub(crate) fn credentials(&self) -> &[Credential] {
@@ -255,7 +240,7 @@ fn check_actor(holder: Option<String>, actor: &Actor) -> Result<String, PaperErr
     }
 }
 
-/// The proof is by a key of the holder for authentication. Gives the age of the document that says so.
+/// The proof is by a key of the holder for authentication. Gives the end of the life of the document that says so.
 fn check_key(
     statement: &Statement,
     holder: &str,
@@ -271,7 +256,7 @@ fn check_key(
             error => PaperError::new(Reason::HolderUnverified, error.to_string()),
         })?;
     statement.verify(&method.key)?;
-    Ok(method.retrieved)
+    Ok(method.retrieved.and_then(|retrieved| retrieved.checked_add_signed(expected.keys.max_age)))
 }
 
 /// When it was made, and until when it is good.

@@ -199,7 +199,7 @@ impl Failure {
 
     fn into_refusal(self) -> Refusal {
         Refusal::new(Stage::Chain, self.error.reason).with(|evidence| {
-            *evidence = self.error.evidence;
+            *evidence = *self.error.evidence;
             evidence.phase = Some(self.phase);
             evidence.hop = self.hop;
             evidence.policy = self.policy;
@@ -208,7 +208,7 @@ impl Failure {
 
     /// The same, as composition's reason.
     fn into_denial(self) -> Denial {
-        let evidence = self.error.evidence;
+        let evidence = *self.error.evidence;
         let (reason, detail) = (self.error.reason.as_str(), evidence.detail.unwrap_or_default());
         Denial {
             hop: self.hop,

@@ -258,10 +258,9 @@ fn envelope(
         let text = || part.text().unwrap_or_default().to_owned();
         match authorization {
             Authorization::DataIntegrity => {
-                presentation =
-                    Some(PresentationPart::DataIntegrity { index, document: part.value().clone() });
+                presentation = Some(PresentationPart::DataIntegrity { document: part.value().clone() });
             }
-            Authorization::Jose => presentation = Some(PresentationPart::Jose { index, compact: text() }),
+            Authorization::Jose => presentation = Some(PresentationPart::Jose),
             Authorization::Policy(media_type) => {
                 policy_parts.push(RdfPart { index, media_type: *media_type, text: text() });
             }

@@ -42,18 +42,11 @@ pub(crate) fn jcs<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error>
     serde_json_canonicalizer::to_vec(value)
 }
 
-/// The digest of an A2A message: SHA-256 over the JCS form of [`without_defaults`].
+/// The digest of an A2A message without some of its parts, named by their places (`restDigest` of a bound challenge):
+/// SHA-256 over the JCS form of [`without_defaults`].
 ///
 /// # Errors
 /// A value that JCS cannot write; values of the strict reader always can.
-pub(crate) fn of_message(message: &Value) -> Result<Digest, serde_json::Error> {
-    Digest::of_jcs(&without_defaults(message))
-}
-
-/// The digest of an A2A message without some of its parts, named by their places: `restDigest` of a bound challenge.
-///
-/// # Errors
-/// As [`of_message`].
 pub(crate) fn of_message_without(message: &Value, parts: &[usize]) -> Result<Digest, serde_json::Error> {
     let mut rest = without_defaults(message);
     if let Some(Value::Array(all)) = rest.get_mut("parts") {
@@ -145,6 +138,10 @@ impl<'de> Deserialize<'de> for Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn of_message(message: &Value) -> Result<Digest, serde_json::Error> {
+        of_message_without(message, &[])
+    }
     use serde_json::json;
 
     #[test]

@@ -76,9 +76,9 @@ pub(crate) struct RdfPart {
 #[derive(Debug, Clone)]
 pub(crate) enum PresentationPart {
     /// `data`, media type `application/vp` (or none).
-    DataIntegrity { index: usize, document: Value },
+    DataIntegrity { document: Value },
     /// `text`, media type `application/vp+jwt`.
-    Jose { index: usize, compact: String },
+    Jose,
 }
 
 /// A part beside the intent. It was not judged, and nothing may be done on its word.

@@ -66,7 +66,8 @@ fn a_bound_presentation_authorizes_this_message_and_no_other() {
     let whole = ask.with_presentation(Some(presentation.clone()));
     assert_granted(&evaluate(bytes(&whole)));
     // Held back, then sent with one thing changed at a time.
-    let edits: [(&str, &dyn Fn(&mut Value)); 7] = [
+    type Edit<'a> = (&'a str, &'a dyn Fn(&mut Value));
+    let edits: [Edit<'_>; 7] = [
         ("id", &|message| message["messageId"] = "msg-2".into()),
         ("task", &|message| message["taskId"] = "task-1".into()),
         ("mode", &|message| replace(message, "acl:Read", "acl:Write")),

@@ -28,7 +28,8 @@ pub(super) fn run(input: &Value, folder: &Folder) -> Result<Value, Failure> {
         }
     }
     let max_length = input.get("maxChainLength").map_or(Some(MAX_CHAIN_LENGTH), Value::as_u64);
-    let max_length = usize::try_from(max_length.ok_or_else(|| Failure::new("`maxChainLength` is no count"))?)?;
+    let max_length =
+        usize::try_from(max_length.ok_or_else(|| Failure::new("`maxChainLength` is no count"))?)?;
     let verdict = odrl::evaluate_chain(&policies, &request(input)?, &revoked(input, folder)?, max_length);
     Ok(match verdict {
         ChainVerdict::Permit(grant) => json!({
@@ -101,5 +102,8 @@ fn terms(value: &Value) -> Result<Vec<Term>, Failure> {
 
 fn strings(value: &Value) -> Result<Vec<&str>, Failure> {
     let items = value.as_array().ok_or_else(|| Failure::new("not a list"))?;
-    items.iter().map(|item| item.as_str().ok_or_else(|| Failure::new("a list item is not a string"))).collect()
+    items
+        .iter()
+        .map(|item| item.as_str().ok_or_else(|| Failure::new("a list item is not a string")))
+        .collect()
 }

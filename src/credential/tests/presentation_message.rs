@@ -33,7 +33,7 @@ impl Case {
         let document = present(&holder(), &[mandate], &presenting).unwrap();
         let actor = Actor::Authenticated(holder().did_key());
         Self {
-            envelope: envelope(Some(PresentationPart::DataIntegrity { index: 1, document })),
+            envelope: envelope(Some(PresentationPart::DataIntegrity { document })),
             intent_hash: INTENT,
             protocol: settings(PROTOCOL, Binding::Accepted),
             request: Request {
@@ -128,7 +128,7 @@ fn no_authorization_part_is_missing() {
 #[test]
 fn a_jose_presentation_is_of_an_unknown_suite() {
     let mut case = Case::new(NONCE, DOMAIN);
-    case.envelope.presentation = Some(PresentationPart::Jose { index: 1, compact: "e30.e30.".to_owned() });
+    case.envelope.presentation = Some(PresentationPart::Jose);
     assert_eq!(case.verify().err(), Some(Reason::UnknownCryptosuite));
 }
 
