@@ -7,6 +7,7 @@ mod draft;
 mod report;
 
 pub(crate) use draft::Draft;
+pub(crate) use report::instant_text;
 pub use report::{
     ActionReport, AttributeReport, DecisionOutcome, DecisionReportV1, EvaluationOutcome, HopReport,
     InputReport, ReportBody, ReportEnvelope,

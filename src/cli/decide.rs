@@ -1,7 +1,7 @@
 //! `writgate decide`.
 
 use super::{Exit, Failure, Outcome, output};
-use crate::audit::{DecisionOutcome, DecisionReportV1, ReportEnvelope};
+use crate::audit::{DecisionOutcome, DecisionReportV1, ReportEnvelope, instant_text};
 use crate::config::{Config, ConfigFile};
 use crate::decision::{self, Decision};
 use crate::engine::{Engine, SystemClock};
@@ -110,7 +110,7 @@ fn evaluate(
         decision::Outcome::Granted(grant) => println!(
             "{}  stages 1 to 9 hold until {}; nothing is permitted before admission",
             output::coloured("WOULD ALLOW", 33),
-            grant.not_after().to_rfc3339()
+            instant_text(grant.not_after())
         ),
         decision::Outcome::Refused(refusal) => print_refusal(refusal),
         decision::Outcome::NotOurs(_) => println!("{}", output::coloured("NOT OURS", 33)),

@@ -1,7 +1,7 @@
 //! What a person reads. Sender text never enters a sentence, and every text from outside is escaped for the terminal.
 
 use super::Failure;
-use crate::audit::{DecisionReportV1, HopReport, ReportBody};
+use crate::audit::{DecisionReportV1, HopReport, ReportBody, instant_text};
 use crate::decision::Decision;
 use crate::refusal::{Evidence, Reason, Refusal, Retry, Stage};
 use std::fmt::Write as _;
@@ -47,7 +47,7 @@ pub(crate) fn verdict(decision: &Decision) -> String {
         Decision::Allow(permit) => {
             let (sequence, row_hash) = permit.record();
             let mut text = format!("{}  row {sequence}, {row_hash}", coloured("ALLOW", 32));
-            let _ = write!(text, "\n  until {}", permit.not_after().to_rfc3339());
+            let _ = write!(text, "\n  until {}", instant_text(permit.not_after()));
             for duty in permit.obligations() {
                 let target = duty.target.as_deref().map(|target| format!(" {}", escaped(target)));
                 let _ = write!(text, "\n  duty {}{}", escaped(&duty.action), target.unwrap_or_default());
@@ -132,12 +132,11 @@ fn stage_facts(stage: Stage, report: &DecisionReportV1) -> String {
     };
     match stage {
         Stage::Admit => {
-            let parts = body.unjudged_parts.len();
-            format!(
-                "{}, digest {}, {parts} unjudged part(s)",
-                some("message", &body.message_id),
-                body.message_digest
-            )
+            let beside = match body.unjudged_parts.len() {
+                0 => String::new(),
+                parts => format!(", not judged: {parts} part(s)"),
+            };
+            format!("{}, digest {}{beside}", some("message", &body.message_id), body.message_digest)
         }
         Stage::Protocol => some("document", &body.protocol_hash),
         Stage::Intent => some("intent", &body.intent_hash),
@@ -153,7 +152,15 @@ fn stage_facts(stage: Stage, report: &DecisionReportV1) -> String {
         }
         Stage::Chain => body.chain.iter().chain(&body.actor_chain).map(hop).collect::<Vec<_>>().join("; "),
         Stage::Reference => "every policy that the intent names is of the chain".to_owned(),
-        Stage::Policy => format!("{}, {} duty(ies)", some("until", &body.not_after), body.obligations.len()),
+        Stage::Policy => {
+            let duties: Vec<_> = body.obligations.iter().map(|duty| short(&duty.action)).collect();
+            let duties = if duties.is_empty() {
+                "no duties".to_owned()
+            } else {
+                format!("duties {}", duties.join(", "))
+            };
+            format!("{}, {}", some("until", &body.not_after), escaped(&duties))
+        }
         Stage::Admission => {
             format!("row {}, decision {}", report.envelope.sequence, report.envelope.decision_id)
         }
