@@ -31,3 +31,8 @@ pub use decision::{
 pub use engine::{Clock, Engine, SystemClock};
 pub use refusal::{Evidence, Phase, PublicRefusal, Reason, Refusal, Retry, Stage, WireCode};
 pub use request::{Actor, CallerFacts, Conversation, Instant, MessageInput, Request, Snapshot};
+
+/// The README's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
