@@ -4,6 +4,7 @@
 //! Two texts that mean the same in JSON become the same [`Value`]: `1`, `1.0` and `1e0` are one number here, as they
 //! are in JCS (RFC 8785).
 
+use super::digest::jcs;
 use crate::limits::Limits;
 use json_event_parser::{JsonEvent, SliceJsonParser};
 use serde_json::{Map, Number, Value};
@@ -174,7 +175,11 @@ const SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 fn exact_number(text: &str) -> Result<Number, JsonError> {
     const INEXACT: JsonError = JsonError::Malformed("a number that a double does not hold exactly");
     let double: f64 = text.parse().map_err(|_| JsonError::Malformed("not a number"))?;
-    if Decimal::of(text) != Decimal::of(&format!("{double:e}")) {
+    let number = Number::from_f64(double).ok_or(INEXACT)?;
+    // Where two shortest texts are equally near, writers choose differently: a double that lies half way has both.
+    let canonical = jcs(&number).ok().and_then(|text| String::from_utf8(text).ok()).ok_or(INEXACT)?;
+    let value = Decimal::of(text);
+    if value != Decimal::of(&canonical) && value != Decimal::of(&format!("{double:e}")) {
         return Err(INEXACT);
     }
     if double.fract() == 0.0 && double.abs() <= SAFE_INTEGER {
@@ -182,7 +187,7 @@ fn exact_number(text: &str) -> Result<Number, JsonError> {
         #[expect(clippy::cast_possible_truncation, reason = "integral and within 53 bits")]
         return Ok(Number::from(double as i64));
     }
-    Number::from_f64(double).ok_or(INEXACT)
+    Ok(number)
 }
 
 /// A decimal text as a value: sign, significant digits, and the power of ten behind them.
@@ -222,7 +227,6 @@ impl Decimal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::digest::jcs;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -356,6 +360,9 @@ mod tests {
             ("9007199254740991", "9007199254740991"),
             ("0.10", "0.1"),
             ("1200e-2", "12"),
+            // Half way between two shortest texts.
+            ("73839397596863.12", "73839397596863.12"),
+            ("73839397596863.13", "73839397596863.12"),
         ] {
             let value = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!(String::from_utf8(jcs(&value).unwrap()).unwrap(), canonical, "{text}");
