@@ -3,7 +3,7 @@
 
 use crate::credential::ControllerDocuments;
 use crate::limits::Limits;
-use crate::message::{Digest, target};
+use crate::message::{Digest, action, target};
 use crate::protocol::{ProtocolDocument, ProtocolRegistry};
 use crate::rdf::{RdfMediaType, parse_graph};
 use crate::request::Instant;
@@ -227,7 +227,6 @@ impl ConfigBuilder {
 fn check_protocol(document: &ProtocolDocument) -> Result<(), ConfigError> {
     use crate::vocab::{acl, odrl, schema};
     const BROAD: [&str; 5] = [odrl::USE, odrl::WRITE, acl::WRITE, odrl::TRANSFER, odrl::GRANT_USE];
-    const ESTABLISHED: [&str; 3] = ["dateTime", "count", "delegationDepth"];
     let settings = &document.settings;
     let setting = || format!("protocols.{}", settings.hash);
     if settings.actions.is_empty() {
@@ -245,10 +244,15 @@ fn check_protocol(document: &ProtocolDocument) -> Result<(), ConfigError> {
             return Err(ConfigError::new(setting(), "an action class or action is not an IRI"));
         }
     }
-    match settings.parameters.values().find(|operand| ESTABLISHED.contains(&operand.as_str())) {
-        Some(operand) => {
-            Err(ConfigError::new(setting(), format!("a parameter maps to {operand}, which is established")))
-        }
+    let taken = |operand: &&String| {
+        let operand = operand.as_str();
+        action::ESTABLISHED.contains(&operand) || [action::RECIPIENT, action::MODE].contains(&operand)
+    };
+    match settings.parameters.values().find(taken) {
+        Some(operand) => Err(ConfigError::new(
+            setting(),
+            format!("a parameter maps to {operand}, which is established or has its own predicate"),
+        )),
         None => Ok(()),
     }
 }
@@ -507,5 +511,127 @@ mod root_tests {
         assert!(roots.add("https://pod.example/", "urn:alice").is_ok());
         assert!(roots.add("https://pod.example/", "urn:bob").is_err());
         assert_eq!(roots.owner("https://pod.example/"), Some("urn:alice"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{Binding, ProtocolSettings};
+    use crate::vocab::{acl, odrl, schema};
+
+    const DOCUMENT: &str = include_str!("../policies/read.ttl");
+
+    fn roots() -> RootPrincipals {
+        let mut roots = RootPrincipals::default();
+        roots.add("https://alice.pod.example/", "https://alice.pod.example/profile#me").unwrap();
+        roots
+    }
+
+    fn builder() -> ConfigBuilder {
+        ConfigBuilder::new("https://alice.pod.example/agent", roots())
+    }
+
+    fn protocol(actions: &[(&str, &str)], parameters: &[(&str, &str)]) -> ProtocolDocument {
+        let owned = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned())).collect()
+        };
+        let settings = ProtocolSettings {
+            hash: ProtocolDocument::hash_of(DOCUMENT, "text/turtle", &Limits::default()).unwrap(),
+            actions: owned(actions),
+            parameters: owned(parameters),
+            security_bearing: true,
+            binding: Binding::Accepted,
+            declared: true,
+        };
+        ProtocolDocument::load(DOCUMENT, "text/turtle", settings, &Limits::default()).unwrap()
+    }
+
+    #[track_caller]
+    fn assert_wrong(builder: ConfigBuilder, setting: &str) {
+        let error = builder.build().expect_err("a wrong setting was taken");
+        assert!(error.setting.starts_with(setting), "{error}");
+    }
+
+    #[test]
+    fn a_missing_or_contradictory_setting_stops_start_up() {
+        assert!(builder().build().is_ok());
+        assert_wrong(ConfigBuilder::new(" ", roots()), "domains");
+        assert_wrong(builder().with_domain(""), "domains");
+        assert_wrong(
+            ConfigBuilder::new("https://alice.pod.example/agent", RootPrincipals::default()),
+            "roots",
+        );
+        assert_wrong(builder().with_max_life_without_status(TimeDelta::zero()), "max_life_without_status");
+        assert_wrong(builder().with_max_presentation_age(TimeDelta::zero()), "max_presentation_age");
+        assert_wrong(builder().with_max_controller_age(TimeDelta::seconds(-1)), "max_controller_age");
+        assert_wrong(builder().with_skew(TimeDelta::seconds(-1)), "skew");
+        assert_wrong(builder().with_max_chain_length(0), "max_chain_length");
+    }
+
+    #[test]
+    fn a_protocol_maps_no_class_to_an_action_with_narrower_ones() {
+        let with = |class, action| builder().with_protocol(protocol(&[(class, action)], &[]));
+        assert!(with(schema::READ_ACTION, odrl::READ).build().is_ok());
+        assert!(with(schema::CREATE_ACTION, odrl::WRITE).build().is_ok());
+        for action in [odrl::USE, odrl::WRITE, acl::WRITE, odrl::TRANSFER, odrl::GRANT_USE] {
+            assert_wrong(with(schema::READ_ACTION, action), "protocols");
+        }
+        assert_wrong(with("not an IRI", odrl::READ), "protocols");
+        assert_wrong(builder().with_protocol(protocol(&[], &[])), "protocols");
+    }
+
+    #[test]
+    fn a_protocol_maps_no_parameter_to_an_operand_that_is_not_stated_so() {
+        let read = [(schema::READ_ACTION, odrl::READ)];
+        let with = |operand| builder().with_protocol(protocol(&read, &[("key", operand)]));
+        assert!(with("purpose").build().is_ok());
+        for operand in ["count", "dateTime", "delegationDepth", "recipient", "mode"] {
+            assert_wrong(with(operand), "protocols");
+        }
+    }
+
+    #[test]
+    fn everything_that_can_change_an_answer_changes_the_digest() {
+        let digest = |builder: ConfigBuilder| builder.build().unwrap().digest();
+        let mut policies = PolicyStore::default();
+        let policy = include_str!("../policies/alice-to-agent.ttl");
+        policies.add(policy, "text/turtle", Instant::UNIX_EPOCH, &Limits::default()).unwrap();
+        let mut controllers = ControllerDocuments::default();
+        controllers.insert("https://a.example/", json!({"id": "https://a.example/"}), Instant::UNIX_EPOCH);
+        let read = protocol(&[(schema::READ_ACTION, odrl::READ)], &[]);
+        let digests = BTreeSet::from([
+            digest(builder()),
+            digest(builder().with_domain("https://other.example/")),
+            digest(builder().with_protocol(read)),
+            digest(builder().with_controllers(controllers)),
+            digest(builder().with_policies(policies)),
+            digest(builder().with_store_trusted_by_location(true)),
+            digest(builder().with_limits(Limits { parts: 1, ..Limits::default() })),
+            digest(builder().with_obligation("https://a.example/duty")),
+            digest(builder().with_duties_required(true)),
+            digest(builder().with_max_life_without_status(TimeDelta::days(1))),
+            digest(builder().with_max_presentation_age(TimeDelta::days(1))),
+            digest(builder().with_skew(TimeDelta::days(1))),
+            digest(builder().with_max_controller_age(TimeDelta::days(2))),
+            digest(builder().with_max_chain_length(3)),
+            digest(builder().with_open_intents()),
+            digest(builder().with_extension_required(true)),
+        ]);
+        assert_eq!(digests.len(), 16);
+    }
+
+    #[test]
+    fn a_policy_store_holds_each_policy_once() {
+        let policy = include_str!("../policies/alice-to-agent.ttl");
+        let mut store = PolicyStore::default();
+        let mut add = |text: &str, media_type: &str| {
+            store.add(text, media_type, Instant::UNIX_EPOCH, &Limits::default())
+        };
+        assert_eq!(add(policy, "text/turtle").unwrap(), "https://alice.pod.example/policies/alice-to-agent");
+        assert!(add(policy, "text/turtle").is_err());
+        assert!(add("<urn:a> <urn:b> <urn:c> .", "text/turtle").is_err());
+        assert!(add("not RDF", "text/turtle").is_err());
+        assert!(add(policy, "text/plain").is_err());
     }
 }

@@ -1,14 +1,12 @@
 //! Chains of papers for tests: credentials that embed their policies, unsigned.
 
-use crate::config::{Config, PolicyStore, RootPrincipals};
+use crate::config::{Config, ConfigBuilder, RootPrincipals};
 use crate::credential::Credential;
 use crate::credential::credential::PolicyClaim;
 use crate::limits::Limits;
 use crate::message::Digest;
-use crate::protocol::ProtocolRegistry;
 use crate::rdf::turtle;
 use crate::request::{Actor, CallerFacts, Conversation, MessageInput, Request, Snapshot};
-use chrono::TimeDelta;
 use oxrdf::{Graph, NamedNode, NamedOrBlankNode};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,27 +31,9 @@ pub(super) fn graph(text: &str) -> Graph {
 }
 
 pub(super) fn config() -> Config {
-    Config {
-        domains: vec!["https://server.example/".into()],
-        roots: RootPrincipals::default(),
-        protocols: ProtocolRegistry::default(),
-        controllers: Arc::default(),
-        policies: PolicyStore::default(),
-        limits: Limits::default(),
-        obligations: BTreeSet::new(),
-        require_duties: false,
-        max_life_without_status: TimeDelta::days(90),
-        max_presentation_age: TimeDelta::minutes(5),
-        skew: TimeDelta::seconds(60),
-        max_controller_age: TimeDelta::hours(24),
-        max_chain_length: 8,
-        max_actor_hops: 1,
-        closed_intents: true,
-        extension_required: false,
-        trust_store_by_location: false,
-        generation: 1,
-        digest: Digest::of([]),
-    }
+    let mut roots = RootPrincipals::default();
+    roots.add("https://x.example/", &ex("owner")).unwrap();
+    ConfigBuilder::new("https://server.example/", roots).build().unwrap()
 }
 
 /// A credential of `issuer` for `delegate`, good for a month, that embeds the policy `id`: an agreement between the two
