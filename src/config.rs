@@ -1,7 +1,7 @@
 //! The checked configuration. The raw file and the checked [`Config`] are two types: the engine runs on what is meant,
 //! never on what was typed. A missing safety setting stops start-up.
 
-use crate::credential::ControllerDocuments;
+use crate::credential::{ControllerDocuments, StatusLists};
 use crate::limits::Limits;
 use crate::message::{Digest, action, target};
 use crate::protocol::{ProtocolDocument, ProtocolRegistry};
@@ -27,6 +27,7 @@ pub struct Config {
     pub(crate) roots: RootPrincipals,
     pub(crate) protocols: ProtocolRegistry,
     pub(crate) controllers: Arc<ControllerDocuments>,
+    pub(crate) status_lists: Arc<StatusLists>,
     pub(crate) policies: PolicyStore,
     pub(crate) limits: Limits,
     /// Duty action IRIs that this server can keep.
@@ -41,6 +42,8 @@ pub struct Config {
     pub(crate) skew: TimeDelta,
     /// How old a controller document may be.
     pub(crate) max_controller_age: TimeDelta,
+    /// How long ago a status list may have been retrieved.
+    pub(crate) max_status_age: TimeDelta,
     pub(crate) max_chain_length: usize,
     pub(crate) max_actor_hops: usize,
     /// On the intent and its actions, a predicate that nothing maps refuses.
@@ -49,6 +52,8 @@ pub struct Config {
     pub(crate) extension_required: bool,
     /// Policies of the store count as bound by location (`provisional`).
     pub(crate) trust_store_by_location: bool,
+    /// Papers without `@context` are read by the context-free profile (`mandate.md` 9).
+    pub(crate) context_free: bool,
     pub(crate) generation: u64,
     pub(crate) digest: Digest,
 }
@@ -69,6 +74,7 @@ impl ConfigBuilder {
                 roots,
                 protocols: ProtocolRegistry::default(),
                 controllers: Arc::default(),
+                status_lists: Arc::default(),
                 policies: PolicyStore::default(),
                 limits: Limits::default(),
                 obligations: BTreeSet::new(),
@@ -77,11 +83,13 @@ impl ConfigBuilder {
                 max_presentation_age: TimeDelta::minutes(5),
                 skew: TimeDelta::seconds(60),
                 max_controller_age: TimeDelta::hours(24),
+                max_status_age: TimeDelta::hours(1),
                 max_chain_length: 8,
                 max_actor_hops: 1,
                 closed_intents: true,
                 extension_required: false,
                 trust_store_by_location: false,
+                context_free: false,
                 generation: 1,
                 digest: Digest::of([]),
             },
@@ -103,6 +111,12 @@ impl ConfigBuilder {
     /// Sets the controller documents. Default: none, so that only did:key identifies anybody.
     pub fn with_controllers(mut self, controllers: ControllerDocuments) -> Self {
         self.config.controllers = Arc::new(controllers);
+        self
+    }
+
+    /// Sets the status lists. Default: none, so that a credential with a status entry is refused.
+    pub fn with_status_lists(mut self, lists: StatusLists) -> Self {
+        self.config.status_lists = Arc::new(lists);
         self
     }
 
@@ -160,6 +174,18 @@ impl ConfigBuilder {
         self
     }
 
+    /// Sets how long ago a status list may have been retrieved. Default: 1 hour.
+    pub fn with_max_status_age(mut self, age: TimeDelta) -> Self {
+        self.config.max_status_age = age;
+        self
+    }
+
+    /// Reads papers that have no `@context` by the context-free profile. Default: off; they are `MALFORMED`.
+    pub fn with_context_free_credentials(mut self, accepted: bool) -> Self {
+        self.config.context_free = accepted;
+        self
+    }
+
     /// Sets the longest chain. Default: 8 hops.
     pub fn with_max_chain_length(mut self, hops: usize) -> Self {
         self.config.max_chain_length = hops;
@@ -203,6 +229,7 @@ impl ConfigBuilder {
             ("max_life_without_status", config.max_life_without_status),
             ("max_presentation_age", config.max_presentation_age),
             ("max_controller_age", config.max_controller_age),
+            ("max_status_age", config.max_status_age),
         ];
         for (setting, duration) in durations {
             if duration <= TimeDelta::zero() {
@@ -310,17 +337,23 @@ impl Config {
             .collect();
         let controllers: BTreeMap<_, _> =
             self.controllers.iter().map(|(id, document, _)| (id, document)).collect();
+        let status_lists: BTreeMap<_, _> = self
+            .status_lists
+            .iter()
+            .map(|(url, list)| (url, (list.media_type.as_str(), Digest::of(&list.text))))
+            .collect();
         let description = json!({
             "domains": self.domains, "roots": self.roots.prefixes, "protocols": protocols,
-            "controllers": controllers, "policies": policies, "limits": self.limits,
+            "controllers": controllers, "statusLists": status_lists, "policies": policies, "limits": self.limits,
             "obligations": self.obligations, "requireDuties": self.require_duties,
             "maxLifeWithoutStatus": self.max_life_without_status.num_milliseconds(),
             "maxPresentationAge": self.max_presentation_age.num_milliseconds(),
             "skew": self.skew.num_milliseconds(),
             "maxControllerAge": self.max_controller_age.num_milliseconds(),
+            "maxStatusAge": self.max_status_age.num_milliseconds(),
             "maxChainLength": self.max_chain_length, "maxActorHops": self.max_actor_hops,
             "closedIntents": self.closed_intents, "extensionRequired": self.extension_required,
-            "trustStoreByLocation": self.trust_store_by_location,
+            "trustStoreByLocation": self.trust_store_by_location, "contextFree": self.context_free,
         });
         Digest::of_jcs(&description).map_err(|cause| ConfigError::new("configuration", cause.to_string()))
     }
@@ -565,6 +598,7 @@ mod tests {
         assert_wrong(builder().with_max_life_without_status(TimeDelta::zero()), "max_life_without_status");
         assert_wrong(builder().with_max_presentation_age(TimeDelta::zero()), "max_presentation_age");
         assert_wrong(builder().with_max_controller_age(TimeDelta::seconds(-1)), "max_controller_age");
+        assert_wrong(builder().with_max_status_age(TimeDelta::zero()), "max_status_age");
         assert_wrong(builder().with_skew(TimeDelta::seconds(-1)), "skew");
         assert_wrong(builder().with_max_chain_length(0), "max_chain_length");
     }
@@ -599,12 +633,15 @@ mod tests {
         policies.add(policy, "text/turtle", Instant::UNIX_EPOCH, &Limits::default()).unwrap();
         let mut controllers = ControllerDocuments::default();
         controllers.insert("https://a.example/", json!({"id": "https://a.example/"}), Instant::UNIX_EPOCH);
+        let mut lists = StatusLists::default();
+        lists.insert("https://a.example/status", "list", "text/turtle", Instant::UNIX_EPOCH);
         let read = protocol(&[(schema::READ_ACTION, odrl::READ)], &[]);
         let digests = BTreeSet::from([
             digest(builder()),
             digest(builder().with_domain("https://other.example/")),
             digest(builder().with_protocol(read)),
             digest(builder().with_controllers(controllers)),
+            digest(builder().with_status_lists(lists)),
             digest(builder().with_policies(policies)),
             digest(builder().with_store_trusted_by_location(true)),
             digest(builder().with_limits(Limits { parts: 1, ..Limits::default() })),
@@ -614,11 +651,13 @@ mod tests {
             digest(builder().with_max_presentation_age(TimeDelta::days(1))),
             digest(builder().with_skew(TimeDelta::days(1))),
             digest(builder().with_max_controller_age(TimeDelta::days(2))),
+            digest(builder().with_max_status_age(TimeDelta::days(2))),
+            digest(builder().with_context_free_credentials(true)),
             digest(builder().with_max_chain_length(3)),
             digest(builder().with_open_intents()),
             digest(builder().with_extension_required(true)),
         ]);
-        assert_eq!(digests.len(), 16);
+        assert_eq!(digests.len(), 19);
     }
 
     #[test]

@@ -90,6 +90,7 @@ impl Engine {
             revoked: BTreeSet::new(),
             counts: BTreeMap::new(),
             controllers: Arc::clone(&self.config.controllers),
+            status_lists: Arc::clone(&self.config.status_lists),
         }
     }
 

@@ -47,6 +47,11 @@ pub struct Limits {
     pub constraints: usize,
     /// Nesting of logical constraints in a policy.
     pub constraint_depth: usize,
+    /// Octets of a status list document, whose list is one term of it. A random list of a million entries has 170 KB.
+    pub status_list_bytes: usize,
+    /// Octets of a status list once it is decompressed: a megabyte of GZIP can hold a gigabyte. Two MiB are 16 million
+    /// entries.
+    pub status_list_octets: usize,
     /// SHACL work: (shape, focus node) pairs and value nodes judged for one intent.
     pub validation_steps: usize,
     /// Characters of attacker-controlled text that any piece of evidence may echo.
@@ -75,6 +80,8 @@ impl Default for Limits {
             actions: 64,
             constraints: 2_000,
             constraint_depth: 16,
+            status_list_bytes: 1 << 20,
+            status_list_octets: 2 << 20,
             validation_steps: 50_000,
             evidence_chars: 256,
         }

@@ -3,7 +3,7 @@
 //! A [`Request`] is complete: [`crate::Engine::evaluate`] reads nothing else, so the same request gives the same
 //! evaluation and the same report body, byte for byte.
 
-use crate::credential::ControllerDocuments;
+use crate::credential::{ControllerDocuments, StatusLists};
 use chrono::{DateTime, Utc};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -97,6 +97,8 @@ pub struct Snapshot {
     pub counts: BTreeMap<String, u64>,
     /// Controller documents with the instants at which they were retrieved.
     pub controllers: Arc<ControllerDocuments>,
+    /// Status list documents with the instants at which they were retrieved.
+    pub status_lists: Arc<StatusLists>,
 }
 
 /// A conversation's state as far as a decision needs it. (The durable state machine is a later issue; until then the

@@ -163,6 +163,8 @@ pub mod svc {
         POLICY = "https://w3id.org/jeswr/solid-vc#" + "policy";
         ACTION = "https://w3id.org/jeswr/solid-vc#" + "action";
         TARGET = "https://w3id.org/jeswr/solid-vc#" + "target";
+        TYPE = "https://w3id.org/jeswr/solid-vc#" + "type";
+        STATUS_LIST_CLASS = "https://w3id.org/jeswr/solid-vc#" + "BitstringStatusListCredential";
     }
 }
 
@@ -185,12 +187,16 @@ pub mod cred {
         STATUS_PURPOSE = "https://www.w3.org/ns/credentials/status#" + "statusPurpose";
         STATUS_LIST_INDEX = "https://www.w3.org/ns/credentials/status#" + "statusListIndex";
         STATUS_LIST_CREDENTIAL = "https://www.w3.org/ns/credentials/status#" + "statusListCredential";
+        STATUS_LIST_CLASS = "https://www.w3.org/ns/credentials/status#" + "BitstringStatusListCredential";
+        ENCODED_LIST = "https://www.w3.org/ns/credentials/status#" + "encodedList";
+        TTL = "https://www.w3.org/ns/credentials/status#" + "ttl";
     }
 }
 
 /// The security vocabulary.
 pub mod sec {
     iris! {
+        NS = "https://w3id.org/security#";
         PROOF = "https://w3id.org/security#" + "proof";
         DATA_INTEGRITY_PROOF = "https://w3id.org/security#" + "DataIntegrityProof";
         CRYPTOSUITE = "https://w3id.org/security#" + "cryptosuite";

@@ -50,6 +50,11 @@ pub struct ConfigFile {
     life_without_status_days: Option<u32>,
     /// Hours that a controller document is good for.
     controller_age_hours: Option<u32>,
+    /// Hours that a status list is good for.
+    status_age_hours: Option<u32>,
+    /// Papers without `@context` are read by the context-free profile.
+    #[serde(default)]
+    context_free_credentials: bool,
     /// Hops of the longest chain.
     max_chain_length: Option<usize>,
     /// The bounds of a decision: of messages, that is. The operator's own documents are read under the default ones.
@@ -135,7 +140,8 @@ impl ConfigFile {
             .with_limits(self.limits.clone())
             .with_duties_required(self.require_duties)
             .with_extension_required(self.extension_required)
-            .with_store_trusted_by_location(self.trust_policies_by_location);
+            .with_store_trusted_by_location(self.trust_policies_by_location)
+            .with_context_free_credentials(self.context_free_credentials);
         for domain in domains {
             builder = builder.with_domain(domain);
         }
@@ -166,6 +172,9 @@ impl ConfigFile {
         }
         if let Some(hours) = self.controller_age_hours {
             builder = builder.with_max_controller_age(TimeDelta::hours(hours.into()));
+        }
+        if let Some(hours) = self.status_age_hours {
+            builder = builder.with_max_status_age(TimeDelta::hours(hours.into()));
         }
         if let Some(hops) = self.max_chain_length {
             builder = builder.with_max_chain_length(hops);

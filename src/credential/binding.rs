@@ -1,7 +1,8 @@
 //! Policy-content binding (`mandate.md` 3): is this document the policy that the issuer signed for?
 
 use super::content_digest::ContentDigest;
-use super::credential::{PolicyClaim, RelatedResource};
+use super::context_free::with_policy_class;
+use super::credential::{PolicyClaim, Profile, RelatedResource};
 use super::node::as_node;
 use super::{Credential, PaperError};
 use crate::config::{PolicyStore, StoredPolicy};
@@ -12,7 +13,7 @@ use crate::rdf::{Budget, RdfError, RdfMediaType, canon, parse_graph};
 use crate::refusal::Reason;
 use crate::vocab::svc;
 use oxrdf::{Graph, NamedOrBlankNode, NamedOrBlankNodeRef};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// The policy content that a credential's issuer signed for. Whether it is one well-formed policy, and whether its id is
 /// the credential's claim, is for the reader of policies.
@@ -43,16 +44,42 @@ pub(crate) fn resolve(
 ) -> Result<BoundPolicy, PaperError> {
     match &credential.policy {
         Some(PolicyClaim::Embedded(node)) => embedded(credential, node, budget),
-        Some(PolicyClaim::Reference(iri)) => {
-            let documents = Documents { parts, stored: store.documents.get(iri), trust_store_by_location };
-            referenced(credential, iri, &documents, limits, budget)
-        }
+        Some(PolicyClaim::Reference(iri)) => referenced(
+            credential,
+            iri,
+            parts,
+            store.documents.get(iri),
+            trust_store_by_location,
+            limits,
+            budget,
+        ),
         None => refuse("the credential does not name exactly one policy"),
     }
     .map_err(|mut error| {
         error.evidence.credential.clone_from(&credential.id);
         error
     })
+}
+
+/// How a credential binds its policy, by form and digests alone: `documents` by URL are not read.
+///
+/// # Errors
+/// `POLICY_INTEGRITY`; `LIMIT_EXCEEDED` where the budget is spent.
+pub(crate) fn form(
+    credential: &Credential,
+    documents: &BTreeMap<String, String>,
+    limits: &Limits,
+    budget: &mut Budget,
+) -> Result<BindingForm, PaperError> {
+    match &credential.policy {
+        Some(PolicyClaim::Embedded(node)) => embedded(credential, node, budget).map(|bound| bound.form),
+        Some(PolicyClaim::Reference(iri)) => {
+            let stored = documents.get(iri).map(String::as_str);
+            let documents = Documents { parts: &[], stored, trust_store_by_location: false };
+            find(credential, iri, &documents, limits, budget).map(|found| found.form())
+        }
+        None => refuse("the credential does not name exactly one policy"),
+    }
 }
 
 /// Each supplied part must be bound by exactly one credential (`mandate.md` 3). So a part that nobody signed for, or
@@ -94,6 +121,10 @@ fn embedded(
         return refuse("the policy's node says nothing");
     }
     let digest = Digest::of(canon::graph(&graph, budget)?);
+    let graph = match credential.profile {
+        Profile::JsonLd => graph,
+        Profile::ContextFree => with_policy_class(&graph, node.as_ref()),
+    };
     Ok(BoundPolicy { graph, claim: node.clone(), digest, form: BindingForm::Embedded, part: None })
 }
 
@@ -116,52 +147,98 @@ fn policy_content(credential: &Credential, policy: &NamedOrBlankNode) -> Graph {
     content
 }
 
-/// Where the content of a reference may come from.
-struct Documents<'a> {
-    parts: &'a [RdfPart],
-    /// The store's document under the reference's IRI. Where there is one, no part can stand in for it.
-    stored: Option<&'a StoredPolicy>,
-    trust_store_by_location: bool,
-}
-
 fn referenced(
     credential: &Credential,
     iri: &str,
-    documents: &Documents<'_>,
+    parts: &[RdfPart],
+    stored: Option<&StoredPolicy>,
+    trust_store_by_location: bool,
     limits: &Limits,
     budget: &mut Budget,
 ) -> Result<BoundPolicy, PaperError> {
-    let entries: Vec<_> = credential.related.iter().filter(|entry| entry.id == iri).collect();
+    let documents =
+        Documents { parts, stored: stored.map(|stored| stored.text.as_str()), trust_store_by_location };
+    let found = find(credential, iri, &documents, limits, budget)?;
     let claim = NamedOrBlankNode::from(oxrdf::NamedNode::new_unchecked(iri));
+    let graph = match (found.entry, stored) {
+        (None, Some(stored)) => stored.graph.clone(),
+        (None, None) => return refuse("the policy is a bare IRI"),
+        (Some(entry), _) => parse(found.text, entry, limits)?,
+    };
+    Ok(BoundPolicy { graph, claim, digest: Digest::of(found.text), form: found.form(), part: found.part })
+}
+
+/// Where the content of a reference may come from.
+struct Documents<'d> {
+    parts: &'d [RdfPart],
+    /// The document under the reference's own IRI. Where there is one, no part can stand in for it.
+    stored: Option<&'d str>,
+    trust_store_by_location: bool,
+}
+
+/// The document that a reference binds, unread.
+struct Found<'d> {
+    text: &'d str,
+    /// The entry whose digests it has; `None` where its location alone vouches for it.
+    entry: Option<&'d RelatedResource>,
+    part: Option<usize>,
+}
+
+impl Found<'_> {
+    fn form(&self) -> BindingForm {
+        match self.entry {
+            Some(_) => BindingForm::Digest,
+            None => BindingForm::Provisional,
+        }
+    }
+}
+
+/// Finds the document of the reference `iri` by its form and digests alone.
+///
+/// # Errors
+/// `POLICY_INTEGRITY`; `LIMIT_EXCEEDED` where the budget is spent.
+fn find<'d>(
+    credential: &'d Credential,
+    iri: &str,
+    documents: &Documents<'d>,
+    limits: &Limits,
+    budget: &mut Budget,
+) -> Result<Found<'d>, PaperError> {
+    let entries: Vec<_> = credential.related.iter().filter(|entry| entry.id == iri).collect();
     let entry = match (entries.as_slice(), documents.stored) {
-        ([], Some(stored)) if documents.trust_store_by_location => {
-            let digest = Digest::of(&stored.text);
-            let graph = stored.graph.clone();
-            return Ok(BoundPolicy { graph, claim, digest, form: BindingForm::Provisional, part: None });
+        ([], Some(text)) if documents.trust_store_by_location => {
+            return Ok(Found { text, entry: None, part: None });
         }
         ([entry], _) if !entry.digest_sri.is_empty() || !entry.digest_multibase.is_empty() => *entry,
         _ => return refuse("the policy is a bare IRI"),
     };
-    let stated = stated_media_type(entry)?;
-    let (text, part) = match documents.stored {
-        Some(stored) if matches(entry, &stored.text, stated, limits, budget)? => (stored.text.as_str(), None),
-        Some(_) => return refuse("the store's document is not the one that the credential digests"),
+    // Content digests of the context-free profile are over octets, and nothing else.
+    let as_rdf = match credential.profile {
+        Profile::JsonLd => stated_media_type(entry)?,
+        Profile::ContextFree => None,
+    };
+    match documents.stored {
+        Some(text) if matches(entry, text, as_rdf, limits, budget)? => {
+            Ok(Found { text, entry: Some(entry), part: None })
+        }
+        Some(_) => refuse("the store's document is not the one that the credential digests"),
         None => {
-            let place = matching_part(entry, documents.parts, stated, limits, budget)?;
-            let part = place.and_then(|place| documents.parts.get(place));
-            match part {
-                Some(part) => (part.text.as_str(), place),
-                None => return refuse("no document that the credential digests is at hand"),
+            let part = matching_part(entry, documents.parts, as_rdf, limits, budget)?;
+            match part.and_then(|place| documents.parts.get(place)) {
+                Some(found) => Ok(Found { text: &found.text, entry: Some(entry), part }),
+                None => refuse("no document that the credential digests is at hand"),
             }
         }
-    };
-    // The issuer's media type, never the sender's: one text can be two graphs.
-    let graph = match parse_graph(text, stated.unwrap_or(RdfMediaType::Turtle), limits) {
-        Ok(graph) => graph,
-        Err(error @ RdfError::TooLarge(_)) => return Err(error.into()),
-        Err(_) => return refuse("the document is not RDF of its media type"),
-    };
-    Ok(BoundPolicy { graph, claim, digest: Digest::of(text), form: BindingForm::Digest, part })
+    }
+}
+
+/// The document's graph. The media type is the issuer's, never the sender's: one text can be two graphs.
+fn parse(text: &str, entry: &RelatedResource, limits: &Limits) -> Result<Graph, PaperError> {
+    match parse_graph(text, stated_media_type(entry)?.unwrap_or(RdfMediaType::Turtle), limits) {
+        Ok(graph) => Ok(graph),
+        Err(error @ RdfError::TooLarge(_)) => Err(error.into()),
+        Err(_) => refuse("the document is not RDF of its media type"),
+    }
 }
 
 /// The entry's media type, where it states one.

@@ -18,6 +18,8 @@ use serde_json::Value;
 /// [`Credential::verify`] is phase A.
 #[derive(Debug, Clone)]
 pub(crate) struct Credential {
+    /// How the document was lowered to `graph`.
+    pub(crate) profile: Profile,
     /// The credential's IRI, where it has one.
     pub(crate) id: Option<String>,
     /// The credential's node in `graph`.
@@ -45,6 +47,23 @@ pub(crate) struct Credential {
     pub(crate) graph: Graph,
     /// The credential's proofs, each with its signed options.
     pub(crate) proofs: Vec<Proof>,
+}
+
+/// How papers become graphs. All papers of a presentation are of one profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Profile {
+    JsonLd,
+    /// The fixed lowering of papers without `@context` (`mandate.md` 9).
+    ContextFree,
+}
+
+/// A paper's graph without its proofs, the SHA-256 of its canonical form, and its proofs.
+#[derive(Debug)]
+pub(super) struct Signed {
+    pub(super) profile: Profile,
+    pub(super) graph: Graph,
+    pub(super) digest: Digest,
+    pub(super) proofs: Vec<Proof>,
 }
 
 /// What `svc:policy` points to.
@@ -82,19 +101,7 @@ impl Credential {
     /// # Errors
     /// `MALFORMED`, `REMOTE_CONTEXT`, `LIMIT_EXCEEDED`.
     pub(crate) fn read(document: &Value, limits: &Limits, budget: &mut Budget) -> Result<Self, PaperError> {
-        let secured = Secured::split(document)?;
-        if secured.proofs.len() > limits.proofs {
-            return Err(PaperError::new(Reason::LimitExceeded, "more proofs than are judged"));
-        }
-        let dataset = jsonld::parse_paper(&secured.unsecured, limits)?;
-        let graph = data_integrity::default_graph(&dataset)?;
-        let digest = Digest::of(canon::dataset(&dataset, HashAlgorithm::Sha256, budget)?);
-        let proofs = secured
-            .proofs
-            .iter()
-            .map(|proof| Proof::read(proof, &secured.context, digest, ProofOf::Credential, limits, budget))
-            .collect::<Result<_, _>>()?;
-        Self::from_graph(graph, digest, proofs)
+        Self::of_mandate(Signed::read(document, limits, budget)?)
     }
 
     /// Phase A: each proof by the issuer's own key for `assertionMethod`, over this very graph, and the dates. Gives the
@@ -125,7 +132,7 @@ impl Credential {
         proofs.chain(self.valid_until).min()
     }
 
-    fn verify_with(&self, keys: &KeySource<'_>) -> Result<Vec<Instant>, PaperError> {
+    pub(super) fn verify_with(&self, keys: &KeySource<'_>) -> Result<Vec<Instant>, PaperError> {
         let statements = data_integrity::statements(&self.proofs)?;
         if statements.iter().any(|statement| statement.purpose != sec::ASSERTION_METHOD) {
             return Err(PaperError::new(Reason::ProofPurposeMismatch, "the purpose is not assertionMethod"));
@@ -166,11 +173,34 @@ impl Credential {
     }
 
     /// Reads the claims from the credential's own node and its subject's, and from nowhere else.
-    fn from_graph(graph: Graph, digest: Digest, proofs: Vec<Proof>) -> Result<Self, PaperError> {
-        let node = NodeView::only_instance(&graph, cred::VERIFIABLE_CREDENTIAL)?;
+    ///
+    /// # Errors
+    /// `MALFORMED`
+    pub(super) fn of_mandate(signed: Signed) -> Result<Self, PaperError> {
+        let mut credential = Self::of_any_type(signed)?;
+        let graph = std::mem::take(&mut credential.graph);
+        let node = NodeView::new(&graph, credential.node.as_ref());
         if !node.has_type(svc::AGENT_AUTHORIZATION_CREDENTIAL) {
             return Err(PaperError::malformed("not an AgentAuthorizationCredential"));
         }
+        let subject = node.one_node(cred::SUBJECT)?;
+        credential.subject = subject.iri();
+        credential.authorizes = Some(subject.one_iri(svc::AUTHORIZES)?);
+        credential.policy = policy_claim(&graph, &subject);
+        credential.actions = subject.texts(svc::ACTION)?;
+        credential.targets = subject.iris(svc::TARGET)?;
+        credential.status = status_entries(&node)?;
+        credential.related = related_resources(&node)?;
+        Ok(Self { graph, ..credential })
+    }
+
+    /// Reads what every credential says: who issued it, and when it is good. It delegates nothing.
+    ///
+    /// # Errors
+    /// `MALFORMED`
+    pub(super) fn of_any_type(signed: Signed) -> Result<Self, PaperError> {
+        let Signed { profile, graph, digest, proofs } = signed;
+        let node = NodeView::only_instance(&graph, cred::VERIFIABLE_CREDENTIAL)?;
         // A credential that something else in its document points to is that something's content, not what was issued.
         if graph.triples_for_object(node.node()).next().is_some() {
             return Err(PaperError::malformed("the credential is part of something else"));
@@ -178,25 +208,47 @@ impl Credential {
         if graph.triples_for_predicate(iri(sec::PROOF)).next().is_some() {
             return Err(PaperError::malformed("a proof under another name"));
         }
-        let subject = node.one_node(cred::SUBJECT)?;
         let credential = Self {
+            profile,
             id: node.iri(),
             node: owned(node.node()),
             digest,
             issuer: node.one_iri(cred::ISSUER)?,
-            subject: subject.iri(),
-            authorizes: Some(subject.one_iri(svc::AUTHORIZES)?),
-            policy: policy_claim(&graph, &subject),
-            actions: subject.texts(svc::ACTION)?,
-            targets: subject.iris(svc::TARGET)?,
+            subject: None,
+            authorizes: None,
+            policy: None,
+            actions: Vec::new(),
+            targets: Vec::new(),
             valid_from: node.optional_instant(cred::VALID_FROM)?,
             valid_until: node.optional_instant(cred::VALID_UNTIL)?,
-            status: status_entries(&node)?,
-            related: related_resources(&node)?,
+            status: Vec::new(),
+            related: Vec::new(),
             proofs,
             graph: Graph::default(),
         };
         Ok(Self { graph, ..credential })
+    }
+}
+
+impl Signed {
+    /// Reads a JSON-LD credential of any type.
+    ///
+    /// # Errors
+    /// `MALFORMED`, `REMOTE_CONTEXT`, `LIMIT_EXCEEDED`.
+    pub(super) fn read(document: &Value, limits: &Limits, budget: &mut Budget) -> Result<Self, PaperError> {
+        let secured = Secured::split(document)?;
+        if secured.proofs.len() > limits.proofs {
+            return Err(PaperError::new(Reason::LimitExceeded, "more proofs than are judged"));
+        }
+        let dataset = jsonld::parse_paper(&secured.unsecured, limits)?;
+        let graph = data_integrity::default_graph(&dataset)?;
+        let digest = Digest::of(canon::dataset(&dataset, HashAlgorithm::Sha256, budget)?);
+        let proofs = secured
+            .proofs
+            .iter()
+            .map(|proof| Proof::read(proof, &secured.context, digest, ProofOf::Credential, limits, budget))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { profile: Profile::JsonLd, graph, digest, proofs })
     }
 }
 
@@ -224,18 +276,24 @@ fn policy_claim(graph: &Graph, subject: &NodeView<'_>) -> Option<PolicyClaim> {
 }
 
 fn status_entries(node: &NodeView<'_>) -> Result<Vec<StatusEntry>, PaperError> {
-    let mut entries = Vec::new();
-    for entry in node.nodes(cred::STATUS)? {
-        entries.push(StatusEntry {
+    let mut entries =
+        node.nodes(cred::STATUS)?.iter().map(StatusEntry::read).collect::<Result<Vec<_>, _>>()?;
+    entries.sort_unstable();
+    Ok(entries)
+}
+
+impl StatusEntry {
+    /// # Errors
+    /// `MALFORMED` where a value is a blank node.
+    pub(super) fn read(entry: &NodeView<'_>) -> Result<Self, PaperError> {
+        Ok(Self {
             types: entry.texts(rdf::TYPE)?,
             purpose: entry.texts(cred::STATUS_PURPOSE)?,
             index: entry.texts(cred::STATUS_LIST_INDEX)?,
             list: entry.texts(cred::STATUS_LIST_CREDENTIAL)?,
             size: entry.texts(STATUS_SIZE)?,
-        });
+        })
     }
-    entries.sort_unstable();
-    Ok(entries)
 }
 
 const STATUS_SIZE: &str = "https://www.w3.org/ns/credentials/status#statusSize";

@@ -71,8 +71,8 @@ impl Secured {
     /// Takes `proof` off a paper.
     ///
     /// # Errors
-    /// `MALFORMED` for what is not an object, has no `@context` (the context-free profile is off), or has a `proof`
-    /// that is neither an object nor an array of objects.
+    /// `MALFORMED` for what is not an object, has no `@context` (it is not of this profile), or has a `proof` that is
+    /// neither an object nor an array of objects.
     pub(crate) fn split(document: &Value) -> Result<Self, PaperError> {
         let mut members = match document {
             Value::Object(members) => members.clone(),
@@ -82,12 +82,20 @@ impl Secured {
             Some(context) => context.clone(),
             None => return Err(PaperError::malformed("a paper without @context is not JSON-LD")),
         };
-        let proofs = match members.remove("proof") {
-            None => Vec::new(),
-            Some(Value::Array(items)) => items.into_iter().map(proof_object).collect::<Result<_, _>>()?,
-            Some(one) => vec![proof_object(one)?],
-        };
+        let proofs = proof_objects(members.remove("proof"))?;
         Ok(Self { context, unsecured: Value::Object(members), proofs })
+    }
+}
+
+/// The proofs of a paper's member `proof`.
+///
+/// # Errors
+/// `MALFORMED` for what is neither an object nor an array of objects.
+pub(super) fn proof_objects(member: Option<Value>) -> Result<Vec<Map<String, Value>>, PaperError> {
+    match member {
+        None => Ok(Vec::new()),
+        Some(Value::Array(items)) => items.into_iter().map(proof_object).collect(),
+        Some(one) => Ok(vec![proof_object(one)?]),
     }
 }
 
@@ -122,16 +130,35 @@ impl Proof {
             }
             Err(error) => return Err(error.into()),
         };
-        let options = default_graph(&dataset)?;
+        Self::of_options(&dataset, value, document, proof_of, budget)
+    }
+
+    /// Reads a proof from the dataset of its options.
+    ///
+    /// # Errors
+    /// `MALFORMED`, `LIMIT_EXCEEDED`.
+    pub(super) fn of_options(
+        dataset: &Dataset,
+        value: Option<String>,
+        document: Digest,
+        proof_of: ProofOf,
+        budget: &mut Budget,
+    ) -> Result<Self, PaperError> {
+        let options = default_graph(dataset)?;
         let node = only_subject(&options)?;
         let statement = match suite(&node)? {
             None => None,
             Some(suite) => {
-                let signed = signed_octets(&dataset, document, budget)?;
+                let signed = signed_octets(dataset, document, budget)?;
                 Some(Statement::read(&node, suite, proof_of, signed, value.as_deref())?)
             }
         };
         Ok(Self { options, value, statement })
+    }
+
+    /// An option that is one plain text, of an accepted suite or not.
+    pub(crate) fn text(&self, predicate: &'static str) -> Option<String> {
+        only_subject(&self.options).ok()?.optional_text(predicate).ok()?
     }
 
     fn accepted(&self) -> Result<&Statement, PaperError> {

@@ -8,6 +8,7 @@
 pub(crate) mod binding;
 mod challenge;
 mod content_digest;
+pub(crate) mod context_free;
 pub(crate) mod controller;
 pub(crate) mod credential;
 pub(crate) mod data_integrity;
@@ -17,12 +18,14 @@ pub(crate) mod key;
 mod node;
 mod node_object;
 pub(crate) mod presentation;
-mod presentation_graph;
+pub(crate) mod presentation_graph;
+pub(crate) mod status;
 
 pub use challenge::{ChallengeBinding, bound_challenge};
 pub use controller::ControllerDocuments;
 pub(crate) use credential::Credential;
 pub(crate) use presentation::VerifiedPresentation;
+pub use status::StatusLists;
 
 use crate::rdf::RdfError;
 use crate::refusal::{Evidence, Reason, Refusal, Stage};

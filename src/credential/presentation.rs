@@ -1,7 +1,9 @@
 //! Stage 6: the Verifiable Presentation.
 
 use super::challenge::{ChallengeBinding, bound_challenge, is_usable_nonce};
+use super::context_free::{self, is_context_free};
 use super::controller::{KeySource, MethodError, Relationship};
+use super::credential::Profile;
 use super::data_integrity::{Statement, only_statement};
 use super::key::KeyError;
 use super::presentation_graph::Presentation;
@@ -54,6 +56,8 @@ pub(super) struct Bounds<'a> {
     pub(super) max_age: TimeDelta,
     pub(super) skew: TimeDelta,
     pub(super) max_controller_age: TimeDelta,
+    /// Papers without `@context` are read.
+    pub(super) context_free: bool,
 }
 
 impl VerifiedPresentation {
@@ -78,6 +82,7 @@ impl VerifiedPresentation {
             max_age: config.max_presentation_age,
             skew: config.skew,
             max_controller_age: config.max_controller_age,
+            context_free: config.context_free,
         };
         Self::verify_within(envelope, &intent.hash, &protocol.settings, request, &bounds, budget)
             .map_err(|error| error.at(Stage::Presentation))
@@ -96,7 +101,12 @@ impl VerifiedPresentation {
             Some(PresentationPart::Jose) => {
                 return Err(PaperError::new(Reason::UnknownCryptosuite, "JOSE is not accepted"));
             }
-            Some(PresentationPart::DataIntegrity { document, .. }) => {
+            Some(PresentationPart::DataIntegrity { document })
+                if bounds.context_free && is_context_free(document) =>
+            {
+                context_free::presentation(document, bounds.limits, budget)?
+            }
+            Some(PresentationPart::DataIntegrity { document }) => {
                 Presentation::read(document, bounds.limits, budget)?
             }
         };
@@ -141,15 +151,13 @@ impl VerifiedPresentation {
     /// # Errors
     /// Those of [`VerifiedPresentation::verify`] from `NO_PROOF` on, in that order.
     pub(crate) fn check(presentation: Presentation, expected: &Expected<'_>) -> Result<Self, PaperError> {
-        let Presentation { holder, digest, proofs, credentials } = presentation;
+        let Presentation { profile, holder, digest, proofs, credentials } = presentation;
         let statement = only_statement(&proofs)?;
-        if statement.purpose != sec::AUTHENTICATION_METHOD {
-            return Err(PaperError::new(Reason::ProofPurposeMismatch, "the purpose is not authentication"));
-        }
+        check_purpose(statement, profile)?;
         let (nonce, bound) = check_challenge(statement, expected)?;
         let domain = check_domain(statement, expected)?;
         let holder = check_actor(holder, expected.actor)?;
-        let key_good_until = check_key(statement, &holder, expected)?;
+        let key_good_until = check_key(statement, &holder, profile, &expected.keys)?;
         let (created, not_after) = check_age(statement, expected)?;
         let not_after = key_good_until.map_or(not_after, |end| not_after.min(end));
         check_naming(&holder, &credentials)?;
@@ -240,23 +248,36 @@ fn check_actor(holder: Option<String>, actor: &Actor) -> Result<String, PaperErr
     }
 }
 
+/// The purpose, whole, as the profile writes it.
+pub(crate) fn check_purpose(statement: &Statement, profile: Profile) -> Result<(), PaperError> {
+    let authentication = match profile {
+        Profile::JsonLd => sec::AUTHENTICATION_METHOD,
+        Profile::ContextFree => sec::AUTHENTICATION,
+    };
+    if statement.purpose == authentication {
+        return Ok(());
+    }
+    Err(PaperError::new(Reason::ProofPurposeMismatch, "the purpose is not authentication"))
+}
+
 /// The proof is by a key of the holder for authentication. Gives the end of the life of the document that says so.
-fn check_key(
+pub(crate) fn check_key(
     statement: &Statement,
     holder: &str,
-    expected: &Expected<'_>,
+    profile: Profile,
+    keys: &KeySource<'_>,
 ) -> Result<Option<Instant>, PaperError> {
-    let method = expected
-        .keys
-        .find(holder, &statement.verification_method, Relationship::Authentication)
-        .map_err(|error| match error {
-            MethodError::Key(KeyError::OtherType) => {
-                PaperError::new(Reason::InvalidSignature, error.to_string())
-            }
-            error => PaperError::new(Reason::HolderUnverified, error.to_string()),
-        })?;
+    let find = |relationship| keys.find(holder, &statement.verification_method, relationship);
+    let method = match (find(Relationship::Authentication), profile) {
+        (Err(MethodError::NotControlled(_)), Profile::ContextFree) => find(Relationship::AssertionMethod),
+        (found, _) => found,
+    };
+    let method = method.map_err(|error| match error {
+        MethodError::Key(KeyError::OtherType) => PaperError::new(Reason::InvalidSignature, error.to_string()),
+        error => PaperError::new(Reason::HolderUnverified, error.to_string()),
+    })?;
     statement.verify(&method.key)?;
-    Ok(method.retrieved.and_then(|retrieved| retrieved.checked_add_signed(expected.keys.max_age)))
+    Ok(method.retrieved.and_then(|retrieved| retrieved.checked_add_signed(keys.max_age)))
 }
 
 /// When it was made, and until when it is good.
@@ -272,10 +293,15 @@ fn check_age(statement: &Statement, expected: &Expected<'_>) -> Result<(Instant,
     if created.signed_duration_since(now) > expected.skew {
         return Err(PaperError::new(Reason::PresentationNotYetValid, "made later than now"));
     }
+    check_expiry(statement, now)?;
+    Ok((created, statement.expires.map_or(end, |expires| end.min(expires))))
+}
+
+/// A proof that says when it ends has not ended.
+pub(crate) fn check_expiry(statement: &Statement, now: Instant) -> Result<(), PaperError> {
     match statement.expires {
         Some(expires) if now > expires => Err(PaperError::new(Reason::Expired, "the proof has expired")),
-        Some(expires) => Ok((created, end.min(expires))),
-        None => Ok((created, end)),
+        _ => Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! A presentation as its own graph says it, and as the credentials in it say it on their own: the two must agree.
 
+use super::credential::Profile;
 use super::data_integrity::{Proof, ProofOf, Secured};
 use super::node::{NodeView, as_iri, iri};
 use super::{Credential, PaperError};
@@ -18,6 +19,7 @@ use serde_json::Value;
 /// A presentation that was read, proving nothing yet.
 #[derive(Debug)]
 pub(crate) struct Presentation {
+    pub(crate) profile: Profile,
     pub(crate) holder: Option<String>,
     /// SHA-256 of its canonical N-Quads, without its proof.
     pub(crate) digest: Digest,
@@ -68,7 +70,7 @@ impl Presentation {
             .iter()
             .map(|proof| Proof::read(proof, &secured.context, digest, ProofOf::Presentation, limits, budget))
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { holder, digest, proofs, credentials })
+        Ok(Self { profile: Profile::JsonLd, holder, digest, proofs, credentials })
     }
 }
 

@@ -3,9 +3,13 @@
 use super::assembly::{Member, Parent, assemble};
 use super::odrl::{Denial, Policy, PolicyError};
 use crate::config::Config;
+use crate::config::PolicyStore;
 use crate::credential::binding::{self, BoundPolicy};
+use crate::credential::controller::KeySource;
 use crate::credential::credential::PolicyClaim;
+use crate::credential::status::StatusCheck;
 use crate::credential::{Credential, PaperError, VerifiedPresentation};
+use crate::limits::Limits;
 use crate::message::{ActionsUnderTest, Digest, RdfPart};
 use crate::rdf::Budget;
 use crate::refusal::{Phase, Reason, Refusal, Stage};
@@ -13,6 +17,8 @@ use crate::request::{Instant, Request, Snapshot};
 use chrono::TimeDelta;
 use oxrdf::NamedOrBlankNode;
 use std::collections::{BTreeMap, BTreeSet};
+
+pub(crate) mod apart;
 
 /// How a credential binds its policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -74,12 +80,14 @@ impl VerifiedChain {
         budget: &mut Budget,
     ) -> Result<Self, Refusal> {
         let snapshot = &request.snapshot;
-        let genuine = |credential: &Credential| {
-            let verified = credential.verify(snapshot, config.max_controller_age);
-            verified.map_err(|error| Failure::of(Phase::A, error))
+        let genuine = |credential: &Credential| is_genuine(credential, snapshot, config);
+        let verifier = Verifier {
+            snapshot,
+            config,
+            root_principal: &actions.root_principal,
+            genuine: &genuine,
+            status_rules: StatusRules::OF_MESSAGES,
         };
-        let verifier =
-            Verifier { snapshot, config, root_principal: &actions.root_principal, genuine: &genuine };
         Self::of_papers(presentation.credentials(), policy_parts, &verifier, budget)
             .map_err(Failure::into_refusal)
     }
@@ -90,26 +98,47 @@ impl VerifiedChain {
         verifier: &Verifier<'_>,
         budget: &mut Budget,
     ) -> Result<Self, Failure> {
-        let papers = read_papers(credentials, policy_parts, verifier.config, budget)?;
+        let config = verifier.config;
+        let sources = Sources {
+            parts: policy_parts,
+            store: &config.policies,
+            trust_store_by_location: config.trust_store_by_location,
+        };
+        let papers = read_papers(credentials, &sources, &config.limits, budget)?;
         let chains = arrange(&papers, verifier.root_principal)?;
         one_credential_per_policy(&papers)?;
         let each_part_bound_once = || {
             let bound = papers.iter().filter_map(|paper| paper.bound.as_ref().ok());
             binding::each_part_bound_once(bound, policy_parts).map_err(|error| Failure::of(Phase::B, error))
         };
-        let (hops, mut not_after) = verifier.chain(&chains.primary, &each_part_bound_once)?;
+        Self::of_chains(&chains.primary, Ok(&chains.actor), verifier, &each_part_bound_once, budget)
+    }
+
+    /// Phases A to C of the primary chain, then of the actor chain, whose failure is composition's.
+    fn of_chains(
+        primary: &[&Paper<'_>],
+        actor: Result<&[&Paper<'_>], Failure>,
+        verifier: &Verifier<'_>,
+        each_part_bound_once: &dyn Fn() -> Result<(), Failure>,
+        budget: &mut Budget,
+    ) -> Result<Self, Failure> {
+        let mut status = verifier.status_check();
+        let (hops, mut not_after) = verifier.chain(primary, each_part_bound_once, &mut status, budget)?;
         let leaf_delegate = hops.last().and_then(|hop| hop.credential.authorizes.clone());
         let leaf_delegate = leaf_delegate.ok_or_else(|| Failure::assembly("there is no credential"))?;
         let (mut actor_hops, mut composition_failure) = (Vec::new(), None);
-        if !chains.actor.is_empty() {
-            let composition = Verifier { root_principal: &leaf_delegate, ..*verifier };
-            match composition.chain(&chains.actor, &each_part_bound_once) {
-                Ok((hops, end)) => {
-                    actor_hops = hops;
-                    not_after = not_after.min(end);
-                }
-                Err(failure) => composition_failure = Some(failure.into_denial()),
+        let composition = Verifier { root_principal: &leaf_delegate, ..*verifier };
+        let composed = match actor {
+            Ok([]) => Ok((Vec::new(), Instant::MAX_UTC)),
+            Ok(papers) => composition.chain(papers, each_part_bound_once, &mut status, budget),
+            Err(failure) => Err(failure),
+        };
+        match composed {
+            Ok((hops, end)) => {
+                actor_hops = hops;
+                not_after = not_after.min(end);
             }
+            Err(failure) => composition_failure = Some(failure.into_denial()),
         }
         let root_principal = verifier.root_principal.to_owned();
         Ok(Self { root_principal, hops, actor_hops, composition_failure, leaf_delegate, not_after })
@@ -246,32 +275,39 @@ impl Paper<'_> {
     }
 }
 
+/// Where policies come from.
+struct Sources<'s> {
+    parts: &'s [RdfPart],
+    store: &'s PolicyStore,
+    trust_store_by_location: bool,
+}
+
 /// Resolves and reads the policy of each credential, as far as assembly needs it.
 fn read_papers<'a>(
     credentials: &'a [Credential],
-    parts: &[RdfPart],
-    config: &Config,
+    sources: &Sources<'_>,
+    limits: &Limits,
     budget: &mut Budget,
 ) -> Result<Vec<Paper<'a>>, Failure> {
     let (mut papers, mut size) = (Vec::new(), 0usize);
     for credential in credentials {
         let bound = binding::resolve(
             credential,
-            parts,
-            &config.policies,
-            config.trust_store_by_location,
-            &config.limits,
+            sources.parts,
+            sources.store,
+            sources.trust_store_by_location,
+            limits,
             budget,
         );
         let policy = match &bound {
-            Ok(bound) => Some(Policy::read(&bound.graph, &config.limits).map_err(unreadable)?),
+            Ok(bound) => Some(Policy::read(&bound.graph, limits).map_err(unreadable)?),
             Err(error) if error.reason == Reason::PolicyIntegrity => None,
             Err(error) => {
                 return Err(Failure::of(Phase::Assembly, error.clone()));
             }
         };
         size += policy.as_ref().map_or(0, Policy::size);
-        if size > config.limits.constraints {
+        if size > limits.constraints {
             return Err(unreadable(PolicyError::TooLarge("constraints")));
         }
         papers.push(Paper { credential, bound, policy });
@@ -370,21 +406,58 @@ struct Verifier<'v> {
     root_principal: &'v str,
     /// Phase A of one credential: the instants at which the key documents that it used were retrieved.
     genuine: &'v dyn Fn(&Credential) -> Result<Vec<Instant>, Failure>,
+    status_rules: StatusRules,
 }
 
-impl Verifier<'_> {
+/// What holds of the status of credentials beside their entries.
+#[derive(Debug, Clone, Copy)]
+struct StatusRules {
+    /// A credential without an entry must end, and soon.
+    bounded_life: bool,
+    /// No status can be had at all.
+    unreachable: bool,
+}
+
+impl StatusRules {
+    const OF_MESSAGES: Self = Self { bounded_life: true, unreachable: false };
+}
+
+/// Phase A by the keys that the snapshot knows.
+fn is_genuine(
+    credential: &Credential,
+    snapshot: &Snapshot,
+    config: &Config,
+) -> Result<Vec<Instant>, Failure> {
+    let verified = credential.verify(snapshot, config.max_controller_age);
+    verified.map_err(|error| Failure::of(Phase::A, error))
+}
+
+impl<'v> Verifier<'v> {
+    fn status_check(&self) -> StatusCheck<'v> {
+        let keys = KeySource {
+            documents: &self.snapshot.controllers,
+            now: self.snapshot.instant,
+            max_age: self.config.max_controller_age,
+        };
+        let Config { max_status_age, limits, .. } = self.config;
+        StatusCheck::new(&self.snapshot.status_lists, keys, *max_status_age, limits)
+    }
+
     /// Runs the phases, each over every hop, root first, before the next. Gives the hops and their earliest end.
     fn chain(
         &self,
         papers: &[&Paper<'_>],
         each_part_bound_once: &dyn Fn() -> Result<(), Failure>,
+        status: &mut StatusCheck<'_>,
+        budget: &mut Budget,
     ) -> Result<(Vec<Hop>, Instant), Failure> {
         let mut not_after = Instant::MAX_UTC;
         for (hop, paper) in papers.iter().enumerate() {
-            not_after = not_after.min(self.genuine(paper).map_err(|failure| failure.at(hop, paper))?);
+            let end = self.genuine(paper.credential).map_err(|failure| failure.at(hop, paper))?;
+            not_after = not_after.min(end);
         }
         for (hop, paper) in papers.iter().enumerate() {
-            self.delegates_for_itself(paper).map_err(|failure| failure.at(hop, paper))?;
+            delegates_for_itself(paper.credential).map_err(|failure| failure.at(hop, paper))?;
         }
         let mut hops = Vec::new();
         for (hop, paper) in papers.iter().enumerate() {
@@ -395,7 +468,8 @@ impl Verifier<'_> {
             self.parties(&hops, hop).map_err(|failure| failure.at(hop, paper))?;
         }
         for (hop, paper) in papers.iter().enumerate() {
-            self.status(paper.credential).map_err(|failure| failure.at(hop, paper))?;
+            let end = self.status(paper.credential, status, budget);
+            not_after = not_after.min(end.map_err(|failure| failure.at(hop, paper))?);
         }
         for (hop, paper) in papers.iter().enumerate() {
             self.not_revoked(paper).map_err(|failure| failure.at(hop, paper))?;
@@ -404,8 +478,7 @@ impl Verifier<'_> {
     }
 
     /// Phase A. Gives the earliest end of the credential and of the key documents that it rests on.
-    fn genuine(&self, paper: &Paper<'_>) -> Result<Instant, Failure> {
-        let credential = paper.credential;
+    fn genuine(&self, credential: &Credential) -> Result<Instant, Failure> {
         if credential.authorizes.is_none() {
             return Err(Failure::new(Phase::A, Reason::Malformed, "the credential names no delegate"));
         }
@@ -414,20 +487,6 @@ impl Verifier<'_> {
             .into_iter()
             .map(|at| at.checked_add_signed(self.config.max_controller_age).unwrap_or(Instant::MAX_UTC));
         Ok(fresh.chain(credential.not_after()).min().unwrap_or(Instant::MAX_UTC))
-    }
-
-    /// Phase B: who signs is who delegates.
-    fn delegates_for_itself(&self, paper: &Paper<'_>) -> Result<(), Failure> {
-        let credential = paper.credential;
-        match credential.subject.as_deref() {
-            Some(subject) if subject != credential.issuer => Err(Failure::new(
-                Phase::B,
-                Reason::SubjectIssuerMismatch,
-                "the credential's subject is not its issuer",
-            )
-            .expected(Some(subject), Some(&credential.issuer))),
-            _ => Ok(()),
-        }
     }
 
     /// Phase B: the policy's content is what the issuer signed for.
@@ -472,11 +531,24 @@ impl Verifier<'_> {
         }
     }
 
-    /// Phase C: it can be known that the credential is still good. (No status source exists yet.)
-    fn status(&self, credential: &Credential) -> Result<(), Failure> {
+    /// Phase C: it is known that the credential is still good. Gives the instant up to which that is known.
+    fn status(
+        &self,
+        credential: &Credential,
+        check: &mut StatusCheck<'_>,
+        budget: &mut Budget,
+    ) -> Result<Instant, Failure> {
         let unknown = |detail: &str| Err(Failure::new(Phase::C, Reason::StatusRetrievalError, detail));
-        if !credential.status.is_empty() {
-            return unknown("no status list is at hand for the credential's status entry");
+        if self.status_rules.unreachable {
+            return unknown("no status can be had");
+        }
+        let mut known_until = Instant::MAX_UTC;
+        for entry in &credential.status {
+            let end = check.entry(credential, entry, budget);
+            known_until = known_until.min(end.map_err(|error| Failure::of(Phase::C, error))?);
+        }
+        if !credential.status.is_empty() || !self.status_rules.bounded_life {
+            return Ok(known_until);
         }
         let Some(until) = credential.valid_until else {
             return unknown("the credential has neither a status entry nor an end");
@@ -487,7 +559,7 @@ impl Verifier<'_> {
                 "the credential has no status entry and lives longer than is accepted without one",
             );
         }
-        Ok(())
+        Ok(known_until)
     }
 
     /// Phase C: neither the credential nor its policy was ever seen revoked.
@@ -500,6 +572,19 @@ impl Verifier<'_> {
                     .expected(Some(id), None))
             }
         }
+    }
+}
+
+/// Phase B: who signs is who delegates.
+fn delegates_for_itself(credential: &Credential) -> Result<(), Failure> {
+    match credential.subject.as_deref() {
+        Some(subject) if subject != credential.issuer => Err(Failure::new(
+            Phase::B,
+            Reason::SubjectIssuerMismatch,
+            "the credential's subject is not its issuer",
+        )
+        .expected(Some(subject), Some(&credential.issuer))),
+        _ => Ok(()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::config::{Config, ConfigBuilder, RootPrincipals};
 use crate::credential::Credential;
-use crate::credential::credential::PolicyClaim;
+use crate::credential::credential::{PolicyClaim, Profile};
 use crate::limits::Limits;
 use crate::message::Digest;
 use crate::rdf::turtle;
@@ -43,6 +43,7 @@ pub(super) fn credential(id: &str, issuer: &str, delegate: &str, body: &str) -> 
         "ex:{id} a odrl:Agreement ; odrl:assigner ex:{issuer} ; odrl:assignee ex:{delegate} ; {body} ."
     );
     Credential {
+        profile: Profile::JsonLd,
         id: Some(format!("urn:credential:{id}")),
         node: NamedOrBlankNode::NamedNode(NamedNode::new_unchecked(format!("urn:credential:{id}"))),
         digest: Digest::of(&text),
@@ -69,6 +70,7 @@ pub(super) fn snapshot() -> Snapshot {
         revoked: BTreeSet::new(),
         counts: BTreeMap::new(),
         controllers: Arc::default(),
+        status_lists: Arc::default(),
     }
 }
 

@@ -34,6 +34,7 @@ pub(super) fn request(message: MessageInput) -> Request {
             revoked: BTreeSet::new(),
             counts: BTreeMap::new(),
             controllers: Arc::default(),
+            status_lists: Arc::default(),
         },
     }
 }

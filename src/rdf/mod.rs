@@ -13,7 +13,7 @@ mod safe_mode;
 pub(crate) mod turtle;
 
 use crate::limits::Limits;
-use oxrdf::Graph;
+use oxrdf::{Graph, GraphNameRef, Triple};
 
 /// The RDF serializations that a payload may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -78,6 +78,20 @@ impl Budget {
             serialized_quads: canon::SERIALIZED_QUADS,
         }
     }
+}
+
+/// A graph of triples that no parser emitted, under the limits of those that one does.
+///
+/// # Errors
+/// [`RdfError::TooLarge`]
+pub(crate) fn graph_of(triples: Vec<Triple>, limits: &Limits) -> Result<Graph, RdfError> {
+    let mut meter = meter::Meter::new(limits);
+    let mut graph = Graph::new();
+    for triple in &triples {
+        meter.count(triple.as_ref().in_graph(GraphNameRef::DefaultGraph))?;
+        graph.insert(triple);
+    }
+    Ok(graph)
 }
 
 /// Parses a document that is one default graph: an intent, a handshake, a policy, a Protocol Document. UTF-8, no base,

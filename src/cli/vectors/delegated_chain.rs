@@ -59,7 +59,7 @@ fn request(input: &Value) -> Result<OdrlRequest, Failure> {
 }
 
 /// Policies that are revoked: by id, and by what trusted documents say.
-fn revoked(input: &Value, folder: &Folder) -> Result<BTreeSet<String>, Failure> {
+pub(super) fn revoked(input: &Value, folder: &Folder) -> Result<BTreeSet<String>, Failure> {
     let mut revoked = BTreeSet::new();
     if let Some(ids) = input.get("revoked") {
         revoked.extend(strings(ids)?.into_iter().map(str::to_owned));
@@ -83,7 +83,7 @@ fn graph(document: &str, folder: &Folder) -> Result<Graph, Failure> {
 }
 
 /// A string that is an IRI names a thing; any other is a text.
-fn terms(value: &Value) -> Result<Vec<Term>, Failure> {
+pub(super) fn terms(value: &Value) -> Result<Vec<Term>, Failure> {
     Ok(match value {
         Value::Array(items) => items.iter().map(terms).collect::<Result<Vec<_>, _>>()?.concat(),
         Value::String(text) => match NamedNode::new(text) {
@@ -100,7 +100,7 @@ fn terms(value: &Value) -> Result<Vec<Term>, Failure> {
     })
 }
 
-fn strings(value: &Value) -> Result<Vec<&str>, Failure> {
+pub(super) fn strings(value: &Value) -> Result<Vec<&str>, Failure> {
     let items = value.as_array().ok_or_else(|| Failure::new("not a list"))?;
     items
         .iter()

@@ -3,11 +3,14 @@
 //! A suite is a folder with a `manifest.json` and its cases; a case names an operation, its input and what is expected.
 //! An operation calls the same functions that the engine calls.
 
+mod agent_authority;
 mod cases;
 mod delegated_chain;
 mod evaluate_message;
 mod make;
 mod operations;
+mod papers;
+mod single_papers;
 
 use super::{Exit, Failure, Outcome, output};
 use serde::Deserialize;

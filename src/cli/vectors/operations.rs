@@ -1,6 +1,6 @@
 //! The operations of the suites' case files.
 
-use super::{Folder, delegated_chain, evaluate_message, member, text};
+use super::{Folder, agent_authority, delegated_chain, evaluate_message, member, single_papers, text};
 use crate::cli::Failure;
 use crate::limits::Limits;
 use crate::protocol::handshake::{Handshake, may_downgrade};
@@ -14,6 +14,10 @@ pub(crate) fn run(operation: &str, input: &Value, folder: &Folder) -> Result<Val
     match operation {
         "evaluate-delegated-chain" => delegated_chain::run(input, folder),
         "evaluate-message" => evaluate_message::run(input, folder),
+        "resolve-bound-policy" => single_papers::resolve_bound_policy(input, folder),
+        "verify-agent-authority" => agent_authority::run(input, folder),
+        "verify-credential-status" => single_papers::verify_credential_status(input, folder),
+        "verify-presentation-replay" => single_papers::verify_presentation_replay(input, folder),
         "rdfc10-hash" => rdfc10_hash(input, folder),
         "verify-pd-pin" => verify_pd_pin(input, folder),
         "decode-handshake" => decode_handshake(input, folder),

@@ -59,6 +59,7 @@ fn snapshot_with(controllers: ControllerDocuments) -> Snapshot {
         revoked: BTreeSet::new(),
         counts: BTreeMap::new(),
         controllers: Arc::new(controllers),
+        status_lists: Arc::default(),
     }
 }
 

@@ -67,6 +67,7 @@ impl Case {
             max_age: TimeDelta::minutes(5),
             skew: TimeDelta::seconds(30),
             max_controller_age: TimeDelta::days(1),
+            context_free: false,
         };
         VerifiedPresentation::verify_within(
             &self.envelope,

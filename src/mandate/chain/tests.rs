@@ -45,6 +45,7 @@ impl Run {
             config: &self.config,
             root_principal: &self.root,
             genuine: &genuine,
+            status_rules: StatusRules::OF_MESSAGES,
         };
         let mut budget = Budget::new(&Limits::default());
         VerifiedChain::of_papers(&self.credentials, &self.parts, &verifier, &mut budget)

@@ -41,11 +41,38 @@ impl PolicyGrant {
         request: &Request,
         config: &Config,
     ) -> Result<Self, Refusal> {
+        Self::judge(chain, actions, actor, request, config, true)
+    }
+
+    /// The same for a request outside of any message: all attributes are its own, `odrl:count` too, and the rules for
+    /// what a message grants (`message-binding.md` 7) do not come in.
+    ///
+    /// # Errors
+    /// As [`PolicyGrant::evaluate`].
+    pub(crate) fn evaluate_apart(
+        chain: &VerifiedChain,
+        actions: &ActionsUnderTest,
+        actor: &str,
+        request: &Request,
+        config: &Config,
+    ) -> Result<Self, Refusal> {
+        Self::judge(chain, actions, actor, request, config, false)
+    }
+
+    fn judge(
+        chain: &VerifiedChain,
+        actions: &ActionsUnderTest,
+        actor: &str,
+        request: &Request,
+        config: &Config,
+        of_message: bool,
+    ) -> Result<Self, Refusal> {
         let stage = PolicyStage {
             chain,
             actor,
             request,
             config,
+            of_message,
             facts: Arc::new(Facts::of_store(&config.policies)),
             primary: chain.hops().iter().map(|hop| &hop.policy).collect(),
             secondary: chain.actor_hops().iter().map(|hop| &hop.policy).collect(),
@@ -93,6 +120,7 @@ struct PolicyStage<'a> {
     actor: &'a str,
     request: &'a Request,
     config: &'a Config,
+    of_message: bool,
     facts: Arc<Facts>,
     primary: Vec<&'a Policy>,
     secondary: Vec<&'a Policy>,
@@ -105,7 +133,7 @@ impl PolicyStage<'_> {
         let chain = Chain { policies: &self.primary, request: &asked, root_is_owner: true };
         let mut grant = chain.evaluate(&self.request.snapshot.revoked, self.config.max_chain_length)?;
         credentials_cover(self.chain.hops(), action)?;
-        if action.action == acl::CONTROL {
+        if self.of_message && action.action == acl::CONTROL {
             let until = self.passing_on(&chain, action)?;
             grant.not_after = grant.not_after.min(until);
         }
@@ -133,7 +161,7 @@ impl PolicyStage<'_> {
             self.is_chain_of_leaf(leaf)?;
             grant = secondary.evaluate(&self.request.snapshot.revoked, self.config.max_actor_hops)?;
             credentials_cover(self.chain.actor_hops(), action)?;
-            if action.action == acl::CONTROL {
+            if self.of_message && action.action == acl::CONTROL {
                 let until = self.passing_on(&secondary, action)?;
                 grant.not_after = grant.not_after.min(until);
             }
@@ -260,7 +288,10 @@ impl PolicyStage<'_> {
             &attributes,
             self.request.snapshot.instant,
             self.config.skew,
-            CountSource::Ledger(self.request.snapshot.counts.clone()),
+            match self.of_message {
+                true => CountSource::Ledger(self.request.snapshot.counts.clone()),
+                false => CountSource::Attributes,
+            },
             Arc::clone(&self.facts),
         )
     }
