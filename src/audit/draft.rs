@@ -124,7 +124,7 @@ impl Draft {
     pub(crate) fn chain(&mut self, chain: &VerifiedChain, request: &Request, config: &Config) {
         self.body.chain = chain.hops().iter().map(hop_report).collect();
         self.body.actor_chain = chain.actor_hops().iter().map(hop_report).collect();
-        self.body.inputs = self.inputs(request, config);
+        self.body.inputs = self.inputs(chain, request, config);
         if self.hops().any(|hop| hop.binding == BindingForm::Provisional.as_str()) {
             self.mark("provisional");
         }
@@ -135,7 +135,7 @@ impl Draft {
     }
 
     /// Inputs from outside the message that the chain leaned on, with their ages.
-    fn inputs(&self, request: &Request, config: &Config) -> Vec<InputReport> {
+    fn inputs(&self, chain: &VerifiedChain, request: &Request, config: &Config) -> Vec<InputReport> {
         let instant = request.snapshot.instant;
         let input = |kind: &str, id: &str, retrieved: Instant| InputReport {
             kind: kind.to_owned(),
@@ -151,7 +151,13 @@ impl Draft {
             let stored = config.policies.documents.get(id)?;
             Some(input("policy", id, stored.read))
         });
-        documents.chain(stored).collect()
+        let entries = chain.hops().iter().chain(chain.actor_hops()).flat_map(|hop| &hop.credential.status);
+        let lists: BTreeSet<&String> = entries.flat_map(|entry| &entry.list).collect();
+        let lists = lists.into_iter().filter_map(|url| {
+            let list = request.snapshot.status_lists.find(url)?;
+            Some(input("status-list", url, list.retrieved))
+        });
+        documents.chain(stored).chain(lists).collect()
     }
 
     /// The body of a grant.

@@ -38,13 +38,13 @@ pub(crate) fn credential(
     limits: &Limits,
     budget: &mut Budget,
 ) -> Result<Credential, PaperError> {
-    let mut members = object(document, "a credential is a JSON object")?.clone();
-    let proofs = proof_objects(members.remove("proof"))?;
+    let members = object(document, "a credential is a JSON object")?;
+    let proofs = proof_objects(members.get("proof").cloned())?;
     if proofs.len() > limits.proofs {
         return Err(PaperError::new(Reason::LimitExceeded, "more proofs than are judged"));
     }
     let mut lowering = Lowering::default();
-    let entries = lowering.credential(&members)?;
+    let entries = lowering.credential(members)?;
     let graph = graph_of(lowering.triples, limits)?;
     let digest = Digest::of(canon::graph(&graph, budget)?);
     let proofs = proofs
@@ -257,7 +257,8 @@ struct Lowering {
 
 impl Lowering {
     fn credential(&mut self, members: &Map<String, Value>) -> Result<Vec<LoweredEntry>, PaperError> {
-        const MEMBERS: [&str; 8] = [
+        const MEMBERS: [&str; 9] = [
+            "proof",
             "id",
             "type",
             "issuer",

@@ -90,7 +90,7 @@ impl<'a> StatusCheck<'a> {
     /// Judges one entry of a verified credential. Gives the instant up to which the list may be relied on.
     ///
     /// # Errors
-    /// `REVOKED`, `SUSPENDED`, `STATUS_RETRIEVAL_ERROR`; `LIMIT_EXCEEDED` where the budget is spent.
+    /// `REVOKED`, `SUSPENDED`, `STATUS_RETRIEVAL_ERROR`.
     pub(crate) fn entry(
         &mut self,
         credential: &Credential,
@@ -345,7 +345,7 @@ fn of_turtle(text: &str, limits: &Limits, budget: &mut Budget) -> Result<Signed,
             !points && !proofs.contains(&triple.subject)
         })
         .collect();
-    let digest = Digest::of(canon::graph(&graph, budget)?);
+    let digest = Digest::of(canon::graph(&graph, budget).map_err(|error| unverified(error.into()))?);
     let mut read = Vec::new();
     for proof in proofs {
         let view = NodeView::new(&all, proof);
@@ -366,11 +366,8 @@ fn unknown(detail: &str) -> PaperError {
     PaperError::new(Reason::StatusRetrievalError, detail)
 }
 
-/// A list that does not verify tells nothing. That the message's work is spent stays said.
+/// A list that does not verify tells nothing, and one that costs more than the message has left is not verified.
 fn unverified(error: PaperError) -> PaperError {
     let why = error.evidence.detail.unwrap_or_default();
-    match error.reason {
-        Reason::LimitExceeded => PaperError::new(Reason::LimitExceeded, why),
-        _ => unknown(&format!("the status list does not verify: {why}")),
-    }
+    unknown(&format!("the status list does not verify: {why}"))
 }

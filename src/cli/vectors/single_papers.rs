@@ -31,7 +31,11 @@ pub(super) fn verify_credential_status(input: &Value, folder: &Folder) -> Result
 pub(super) fn resolve_bound_policy(input: &Value, folder: &Folder) -> Result<Value, Failure> {
     let world = World::of(input, folder, Instant::UNIX_EPOCH)?;
     let mut budget = Budget::new(world.config.limits());
-    let form = the_credential(input, folder, &mut budget)?.and_then(|credential| {
+    let form = paper(member(input, "credential")?, folder)?.and_then(|mut document| {
+        if let Some(members) = document.as_object_mut() {
+            members.remove("proof");
+        }
+        let credential = read_credential(&document, &mut budget)?;
         binding::form(&credential, &world.documents, world.config.limits(), &mut budget)
     });
     Ok(match form {

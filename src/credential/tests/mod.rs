@@ -1,10 +1,12 @@
 //! Papers that the tests of this folder are made of: issued well, then changed one thing at a time.
 
 mod binding;
+mod context_free;
 mod credential;
 mod issue;
 mod presentation;
 mod presentation_message;
+mod status;
 mod suite;
 
 use super::issue::{Mandate, MandatePolicy, SigningKey, issue_mandate, secure};

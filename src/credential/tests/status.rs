@@ -1,0 +1,413 @@
+//! Bitstring Status Lists: each check of `mandate.md` 5, in both forms of the list.
+
+use super::context_free::{signed_by, unsigned};
+use super::*;
+use crate::credential::context_free;
+use crate::credential::controller::KeySource;
+use crate::credential::credential::{Signed, StatusEntry};
+use crate::credential::status::{StatusCheck, StatusLists};
+use crate::message::Digest;
+use crate::vocab::{cred, sec};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::TimeDelta;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::io::Write as _;
+
+const URL: &str = "https://issuer.example/status/1";
+const LEAST: usize = 131_072;
+
+fn gzip(octets: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(octets).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn encode(compressed: &[u8]) -> String {
+    format!("u{}", URL_SAFE_NO_PAD.encode(compressed))
+}
+
+/// A list of `length` bits with these set.
+fn encoded(length: usize, bits: &[usize]) -> String {
+    let mut octets = vec![0u8; length / 8];
+    for bit in bits {
+        octets[bit / 8] |= 0x80 >> (bit % 8);
+    }
+    encode(&gzip(&octets))
+}
+
+/// A JSON-LD list credential, to be changed and signed.
+fn list(encoded: &str) -> Value {
+    json!({
+        "@context": [cred::CONTEXT_V2],
+        "id": URL,
+        "type": ["VerifiableCredential", "BitstringStatusListCredential"],
+        "issuer": issuer().controller(),
+        "validFrom": "2026-06-01T00:00:00Z",
+        "credentialSubject": {
+            "id": format!("{URL}#list"),
+            "type": "BitstringStatusList",
+            "statusPurpose": "revocation",
+            "encodedList": encoded,
+        },
+    })
+}
+
+/// A list in the context-free profile's form, signed by `key`.
+pub(super) fn turtle_list(key: &SigningKey, url: &str, purpose: &str, bits: &[usize]) -> String {
+    turtle_of(key, url, purpose, &encoded(LEAST, bits), "")
+}
+
+fn turtle_of(key: &SigningKey, url: &str, purpose: &str, encoded: &str, more: &str) -> String {
+    let document = format!(
+        "<{url}> a <https://www.w3.org/2018/credentials#VerifiableCredential>, <https://w3id.org/jeswr/solid-vc#BitstringStatusListCredential> ;
+  <https://www.w3.org/2018/credentials#issuer> <{}> ;
+  <https://www.w3.org/2018/credentials#validFrom> \"2026-06-01T00:00:00Z\"^^<http://www.w3.org/2001/XMLSchema#dateTime> ;
+  <https://www.w3.org/2018/credentials#credentialSubject> <{url}#list> .
+<{url}#list> <https://www.w3.org/ns/credentials/status#statusPurpose> \"{purpose}\" ;
+  <https://www.w3.org/ns/credentials/status#encodedList> \"{encoded}\" .\n{more}",
+        key.controller()
+    );
+    let limits = Limits { term_bytes: 1 << 20, graph_bytes: 1 << 20, ..Limits::default() };
+    let graph = crate::rdf::turtle::parse(&document, &limits).unwrap();
+    let digest = Digest::of(crate::rdf::canon::graph(&graph, &mut budget()).unwrap());
+    let options = options(key, "assertionMethod");
+    let triples = context_free::proof_options(&options).unwrap();
+    let dataset: oxrdf::Dataset = triples
+        .iter()
+        .map(|triple| triple.as_ref().in_graph(oxrdf::GraphNameRef::DefaultGraph).into_owned())
+        .collect();
+    let octets = crate::credential::data_integrity::signed_octets(&dataset, digest, &mut budget()).unwrap();
+    let value = crate::credential::key::encode_base58btc(&key.sign(&octets));
+    let options: String =
+        triples.iter().map(|triple| format!("_:p {} {} .\n", triple.predicate, triple.object)).collect();
+    format!("{document}<{url}> <{}> _:p .\n{options}_:p <{}> \"{value}\" .\n", sec::PROOF, sec::PROOF_VALUE)
+}
+
+fn entry() -> StatusEntry {
+    StatusEntry {
+        types: vec![cred::STATUS_LIST_ENTRY.to_owned()],
+        purpose: vec!["revocation".to_owned()],
+        index: vec!["94567".to_owned()],
+        list: vec![URL.to_owned()],
+        size: Vec::new(),
+    }
+}
+
+/// A verified credential of either profile.
+fn holder_of(json_ld: bool) -> Credential {
+    if json_ld {
+        return super::read(&mandate()).unwrap();
+    }
+    let document = signed_by(unsigned(), &issuer(), options(&issuer(), "assertionMethod"));
+    context_free::credential(&document, &Limits::default(), &mut budget()).unwrap()
+}
+
+/// What is at hand, and when.
+struct Source {
+    url: &'static str,
+    text: String,
+    media_type: &'static str,
+    retrieved: &'static str,
+    max_age: TimeDelta,
+    limits: Limits,
+    json_ld: bool,
+}
+
+impl Source {
+    fn json(document: &Value) -> Self {
+        Self {
+            url: URL,
+            text: document.to_string(),
+            media_type: "application/vc",
+            retrieved: "2026-07-01T11:30:00Z",
+            max_age: TimeDelta::hours(1),
+            limits: Limits::default(),
+            json_ld: true,
+        }
+    }
+
+    fn turtle(text: String) -> Self {
+        Self { text, media_type: "text/turtle", json_ld: false, ..Self::json(&json!({})) }
+    }
+
+    fn judge(&self, entry: &StatusEntry) -> Result<Instant, Reason> {
+        let mut lists = StatusLists::default();
+        lists.insert(self.url, self.text.as_str(), self.media_type, instant(self.retrieved));
+        let controllers = ControllerDocuments::default();
+        let keys = KeySource { documents: &controllers, now: now(), max_age: TimeDelta::days(1) };
+        let mut check = StatusCheck::new(&lists, keys, self.max_age, &self.limits);
+        let credential = holder_of(self.json_ld);
+        check.entry(&credential, entry, &mut budget()).map_err(|error| error.reason)
+    }
+}
+
+fn of_list(document: Value) -> Source {
+    Source::json(&signed(document))
+}
+
+fn of_bits(bits: &[usize]) -> Source {
+    of_list(list(&encoded(LEAST, bits)))
+}
+
+#[track_caller]
+fn unknown(name: &str, result: Result<Instant, Reason>) {
+    assert_eq!(result, Err(Reason::StatusRetrievalError), "{name}");
+}
+
+#[test]
+fn a_clear_bit_is_good_and_a_set_one_is_not() {
+    assert_eq!(of_bits(&[94566, 94568]).judge(&entry()), Ok(instant("2026-07-01T12:30:00Z")));
+    assert_eq!(of_bits(&[94567]).judge(&entry()), Err(Reason::Revoked));
+    for index in [0, 1, 7, 8, LEAST - 1] {
+        let at = StatusEntry { index: vec![index.to_string()], ..entry() };
+        assert_eq!(of_bits(&[index]).judge(&at), Err(Reason::Revoked), "{index}");
+        let others: Vec<_> = [0, 1, 7, 8, LEAST - 1].into_iter().filter(|other| *other != index).collect();
+        assert!(of_bits(&others).judge(&at).is_ok(), "{index}");
+    }
+}
+
+#[test]
+fn a_list_in_turtle_is_for_context_free_credentials() {
+    let text = |bits: &[usize]| turtle_list(&issuer(), URL, "revocation", bits);
+    assert_eq!(Source::turtle(text(&[])).judge(&entry()), Ok(instant("2026-07-01T12:30:00Z")));
+    assert_eq!(Source::turtle(text(&[94567])).judge(&entry()), Err(Reason::Revoked));
+    unknown("of JSON-LD", Source { json_ld: true, ..Source::turtle(text(&[])) }.judge(&entry()));
+    assert!(Source { json_ld: false, ..of_bits(&[]) }.judge(&entry()).is_ok());
+}
+
+#[test]
+fn a_suspension_list_suspends() {
+    let mut document = list(&encoded(LEAST, &[94567]));
+    document["credentialSubject"]["statusPurpose"] = json!("suspension");
+    let source = of_list(document);
+    let suspension = StatusEntry { purpose: vec!["suspension".to_owned()], ..entry() };
+    assert_eq!(source.judge(&suspension), Err(Reason::Suspended));
+    unknown("another purpose", source.judge(&entry()));
+    let turtle = Source::turtle(turtle_list(&issuer(), URL, "suspension", &[94567]));
+    assert_eq!(turtle.judge(&suspension), Err(Reason::Suspended));
+}
+
+#[test]
+fn lists_of_a_million_entries_are_read() {
+    // Noise does not compress: the document is as long as it can be.
+    let octets: Vec<u8> =
+        (0u32..).flat_map(|n| *Digest::of(n.to_le_bytes()).as_bytes()).take(125_000).collect();
+    let noisy = encode(&gzip(&octets));
+    assert!(noisy.len() > 100_000);
+    for source in [of_list_large(&noisy), Source::turtle(turtle_of(&issuer(), URL, "revocation", &noisy, ""))]
+    {
+        for index in [0usize, 94_567, 999_999] {
+            let set = octets[index / 8] & (0x80 >> (index % 8)) != 0;
+            let at = StatusEntry { index: vec![index.to_string()], ..entry() };
+            assert_eq!(source.judge(&at).is_err(), set, "{index}");
+        }
+        unknown("beyond", source.judge(&StatusEntry { index: vec!["1000000".to_owned()], ..entry() }));
+    }
+}
+
+/// Signed with terms as long as the list needs.
+fn of_list_large(encoded: &str) -> Source {
+    let limits = Limits { term_bytes: 1 << 20, ..Limits::default() };
+    let document = list(encoded).as_object().unwrap().clone();
+    let options = options(&issuer(), "assertionMethod");
+    Source::json(&secure(&issuer(), document, options, &limits, &mut budget()).unwrap())
+}
+
+#[test]
+fn a_short_list_and_an_index_beyond_it_are_unknown() {
+    unknown("short", of_list(list(&encoded(LEAST - 8, &[]))).judge(&entry()));
+    unknown("empty", of_list(list(&encode(&gzip(&[])))).judge(&entry()));
+    for index in ["131072", "18446744073709551615", "340282366920938463463374607431768211456"] {
+        unknown(index, of_bits(&[]).judge(&StatusEntry { index: vec![index.to_owned()], ..entry() }));
+    }
+}
+
+#[test]
+fn an_entry_is_of_the_one_form() {
+    let source = of_bits(&[]);
+    assert!(source.judge(&StatusEntry { size: vec!["1".to_owned()], ..entry() }).is_ok());
+    for index in ["", "01", "+1", "-1", "1.0", "1e3", " 1", "0x1", "１"] {
+        unknown(index, source.judge(&StatusEntry { index: vec![index.to_owned()], ..entry() }));
+    }
+    let two = |one: &str, other: &str| vec![one.to_owned(), other.to_owned()];
+    for (name, entry) in [
+        ("no type", StatusEntry { types: vec![], ..entry() }),
+        ("another type", StatusEntry { types: vec!["urn:x".to_owned()], ..entry() }),
+        ("two types", StatusEntry { types: two(cred::STATUS_LIST_ENTRY, "urn:x"), ..entry() }),
+        ("two bits", StatusEntry { size: vec!["2".to_owned()], ..entry() }),
+        ("two sizes", StatusEntry { size: two("1", "1"), ..entry() }),
+        ("a message", StatusEntry { purpose: vec!["message".to_owned()], ..entry() }),
+        ("no purpose", StatusEntry { purpose: vec![], ..entry() }),
+        ("two purposes", StatusEntry { purpose: two("revocation", "suspension"), ..entry() }),
+        ("no index", StatusEntry { index: vec![], ..entry() }),
+        ("two indices", StatusEntry { index: two("1", "2"), ..entry() }),
+        ("no list", StatusEntry { list: vec![], ..entry() }),
+        ("two lists", StatusEntry { list: two(URL, "urn:x"), ..entry() }),
+    ] {
+        unknown(name, source.judge(&entry));
+    }
+}
+
+#[test]
+fn a_list_that_cannot_be_had_is_unknown() {
+    unknown("unreachable", Source { url: "https://issuer.example/status/2", ..of_bits(&[]) }.judge(&entry()));
+    unknown("not JSON", Source { text: "{".to_owned(), ..of_bits(&[]) }.judge(&entry()));
+    unknown("not Turtle", Source::turtle("<".to_owned()).judge(&entry()));
+    unknown("a page", Source { media_type: "text/html", ..of_bits(&[]) }.judge(&entry()));
+}
+
+/// Threat 21: list B at URL A.
+#[test]
+fn a_list_of_another_id_is_unknown() {
+    let mut document = list(&encoded(LEAST, &[]));
+    document["id"] = json!("https://issuer.example/status/2");
+    unknown("JSON-LD", of_list(document).judge(&entry()));
+    let text = turtle_list(&issuer(), "https://issuer.example/status/2", "revocation", &[]);
+    unknown("Turtle", Source::turtle(text).judge(&entry()));
+}
+
+#[test]
+fn a_list_by_another_issuer_is_unknown() {
+    let mut document = list(&encoded(LEAST, &[]));
+    document["issuer"] = json!(stranger().controller());
+    let document = signed_with(document, &stranger(), options(&stranger(), "assertionMethod"));
+    unknown("JSON-LD", Source::json(&document).judge(&entry()));
+    let text = turtle_list(&stranger(), URL, "revocation", &[]);
+    unknown("Turtle", Source::turtle(text).judge(&entry()));
+}
+
+#[test]
+fn a_list_that_does_not_verify_is_unknown() {
+    let document = list(&encoded(LEAST, &[]));
+    unknown("no proof", Source::json(&document).judge(&entry()));
+    let by_stranger = signed_with(document.clone(), &stranger(), options(&stranger(), "assertionMethod"));
+    unknown("a stranger's proof", Source::json(&by_stranger).judge(&entry()));
+    let purpose = signed_with(document.clone(), &issuer(), options(&issuer(), "authentication"));
+    unknown("another purpose", Source::json(&purpose).judge(&entry()));
+    let mut tampered = signed(document.clone());
+    tampered["credentialSubject"]["encodedList"] = json!(encoded(LEAST, &[1]));
+    unknown("tampered", Source::json(&tampered).judge(&entry()));
+    let good = turtle_list(&issuer(), URL, "revocation", &[]);
+    unknown("more in Turtle", Source::turtle(format!("{good}<urn:a> <urn:b> <urn:c> .")).judge(&entry()));
+    unknown(
+        "a proof node that says more",
+        Source::turtle(format!("{good}_:p <urn:b> <urn:c> .")).judge(&entry()),
+    );
+    let second = "<https://issuer.example/status/1> <https://w3id.org/security#proof> _:q . _:q a <urn:x> .";
+    unknown("a second proof", Source::turtle(format!("{good}{second}")).judge(&entry()));
+    let unsigned = good.split("<https://issuer.example/status/1> <https://w3id.org/security#proof>").next();
+    unknown("no proof in Turtle", Source::turtle(unsigned.unwrap().to_owned()).judge(&entry()));
+}
+
+#[test]
+fn a_list_has_its_type_one_purpose_and_one_list() {
+    for (name, change) in [
+        ("type", &(|list: &mut Value| list["type"] = json!(["VerifiableCredential"])) as &dyn Fn(&mut Value)),
+        ("purposes", &|list| {
+            list["credentialSubject"]["statusPurpose"] = json!(["revocation", "suspension"])
+        }),
+        ("two lists", &|list| {
+            list["credentialSubject"]["encodedList"] = json!([encoded(LEAST, &[]), encoded(LEAST, &[1])]);
+        }),
+        ("no list", &|list| {
+            list["credentialSubject"].as_object_mut().unwrap().remove("encodedList");
+        }),
+    ] {
+        let mut document = list(&encoded(LEAST, &[]));
+        change(&mut document);
+        unknown(name, of_list(document).judge(&entry()));
+    }
+}
+
+#[test]
+fn a_list_has_dates() {
+    let dated = |member: &str, date: &str| {
+        let mut document = list(&encoded(LEAST, &[]));
+        document[member] = json!(date);
+        of_list(document).judge(&entry())
+    };
+    unknown("expired", dated("validUntil", "2026-07-01T11:59:59Z"));
+    unknown("ahead", dated("validFrom", "2026-07-01T12:00:01Z"));
+    assert_eq!(dated("validUntil", "2026-07-01T12:05:00Z"), Ok(instant("2026-07-01T12:05:00Z")));
+}
+
+/// Threat 21: an old list served again.
+#[test]
+fn freshness_is_counted_from_the_retrieval() {
+    let stale = Source { retrieved: "2026-07-01T10:59:59Z", ..of_bits(&[]) };
+    unknown("stale", stale.judge(&entry()));
+    assert_eq!(Source { retrieved: "2026-07-01T11:00:00Z", ..of_bits(&[]) }.judge(&entry()), Ok(now()));
+    let with_ttl = |ttl: Value| {
+        let mut document = list(&encoded(LEAST, &[]));
+        document["credentialSubject"]["ttl"] = ttl;
+        of_list(document).judge(&entry())
+    };
+    unknown("ttl", with_ttl(json!(1_799_999)));
+    assert_eq!(with_ttl(json!(1_800_000)), Ok(now()));
+    assert_eq!(with_ttl(json!(u32::MAX)), Ok(instant("2026-07-01T12:30:00Z")));
+    unknown("no count", with_ttl(json!("soon")));
+    unknown("less than none", with_ttl(json!(-1)));
+}
+
+#[test]
+fn a_decompression_bomb_is_read_no_further_than_the_limit() {
+    let bomb = encode(&gzip(&vec![0u8; 64 << 20]));
+    assert!(bomb.len() < 100_000);
+    let limits = Limits { term_bytes: 1 << 20, ..Limits::default() };
+    let document = list(&bomb).as_object().unwrap().clone();
+    let options = options(&issuer(), "assertionMethod");
+    let document = secure(&issuer(), document, options, &limits, &mut budget()).unwrap();
+    unknown("a bomb", Source::json(&document).judge(&entry()));
+    let small = Limits { status_list_octets: LEAST / 8 - 1, ..Limits::default() };
+    unknown("over the limit", Source { limits: small, ..of_bits(&[]) }.judge(&entry()));
+    let exact = Limits { status_list_octets: LEAST / 8, ..Limits::default() };
+    assert!(Source { limits: exact, ..of_bits(&[]) }.judge(&entry()).is_ok());
+    let short = Limits { status_list_bytes: 100, ..Limits::default() };
+    unknown("a long document", Source { limits: short, ..of_bits(&[]) }.judge(&entry()));
+}
+
+#[test]
+fn the_encoding_is_u_and_one_whole_gzip_member() {
+    let good = gzip(&vec![0u8; LEAST / 8]);
+    let mut checksum = good.clone();
+    let place = checksum.len() - 5;
+    checksum[place] ^= 1;
+    for (name, text) in [
+        ("another base", format!("z{}", URL_SAFE_NO_PAD.encode(&good))),
+        ("no base", URL_SAFE_NO_PAD.encode(&good)),
+        ("padding", format!("{}=", encode(&good))),
+        ("not compressed", encode(&vec![0u8; LEAST / 8])),
+        ("cut", encode(&good[..good.len() - 1])),
+        ("checksum", encode(&checksum)),
+        ("an octet more", encode(&[good.as_slice(), &[0]].concat())),
+        ("a member more", encode(&[good.as_slice(), &good].concat())),
+    ] {
+        unknown(name, of_list_large(&text).judge(&entry()));
+    }
+}
+
+/// One list is read once for a decision, so entries cost nothing but their own judging.
+#[test]
+fn many_entries_of_one_list_cost_one_verification() {
+    let source = of_bits(&[]);
+    let mut lists = StatusLists::default();
+    lists.insert(source.url, source.text.as_str(), source.media_type, instant(source.retrieved));
+    let controllers = ControllerDocuments::default();
+    let keys = KeySource { documents: &controllers, now: now(), max_age: TimeDelta::days(1) };
+    let limits = Limits { canonicalizations: 2, ..Limits::default() };
+    let mut check = StatusCheck::new(&lists, keys, source.max_age, &limits);
+    let (credential, mut budget) = (holder_of(true), Budget::new(&limits));
+    for index in 0..1000 {
+        let at = StatusEntry { index: vec![index.to_string()], ..entry() };
+        assert!(check.entry(&credential, &at, &mut budget).is_ok());
+    }
+}
+
+#[test]
+fn a_credential_of_any_type_delegates_nothing() {
+    let read = Signed::read(&signed(list(&encoded(LEAST, &[]))), &Limits::default(), &mut budget()).unwrap();
+    let credential = Credential::of_any_type(read).unwrap();
+    assert_eq!((credential.authorizes, credential.subject, credential.policy), (None, None, None));
+}
