@@ -31,6 +31,11 @@ fn every_case_of_the_odrl_delegation_suite_passes() {
     shared_suite_passes("odrl-delegation", 9);
 }
 
+#[test]
+fn every_case_of_the_agent_authz_credential_suite_passes() {
+    shared_suite_passes("agent-authz-credential", 19);
+}
+
 fn shared_suite_passes(suite: &str, cases: usize) {
     let folder = format!("../shared/vectors/{suite}");
     if !Path::new(env!("CARGO_MANIFEST_DIR")).join(&folder).is_dir() {

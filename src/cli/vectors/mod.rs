@@ -200,3 +200,6 @@ fn member<'a>(input: &'a Value, name: &str) -> Result<&'a Value, Failure> {
 fn text<'a>(input: &'a Value, name: &str) -> Result<&'a str, Failure> {
     member(input, name)?.as_str().ok_or_else(|| Failure::new(format!("`{name}` is not a string")))
 }
+
+#[cfg(test)]
+mod tests;

@@ -682,14 +682,42 @@ fn claims(credential: &Credential) -> String {
     )
 }
 
+/// The same subject in other spellings: whole IRIs for names, arrays for single values, doubles for integers.
+fn respelled(value: &Value, nested: bool) -> Value {
+    match value {
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| match name.as_str() {
+                "id" if !nested => (name.clone(), value.clone()),
+                name if name.contains(':') => (name.to_owned(), json!([respelled(value, true), null])),
+                name => (format!("{}{name}", svc::NS), json!([[respelled(value, true)]])),
+            })
+            .collect(),
+        Value::Array(items) => items.iter().rev().map(|item| respelled(item, true)).collect(),
+        Value::Number(number) => json!(number.as_f64()),
+        other => other.clone(),
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
+    fn a_respelled_document_says_the_same(document in document()) {
+        let mut other = document.clone();
+        if document["credentialSubject"].is_object() {
+            other["credentialSubject"] = respelled(&document["credentialSubject"], false);
+        }
+        if let Ok(one) = read(&document) {
+            let other = read(&other).unwrap();
+            prop_assert_eq!(one.digest, other.digest);
+            prop_assert_eq!(claims(&one), claims(&other));
+        }
+    }
+
+    #[test]
     fn documents_of_equal_canonical_octets_say_the_same(one in document(), other in document()) {
-        let budget = || Budget::new(&Limits::default());
-        let read = |document: &Value| context_free::credential(document, &Limits::default(), &mut budget()).ok();
-        if let (Some(one), Some(other)) = (read(&one), read(&other)) {
+        if let (Ok(one), Ok(other)) = (read(&one), read(&other)) {
             if one.digest == other.digest {
                 prop_assert_eq!(claims(&one), claims(&other));
             }
