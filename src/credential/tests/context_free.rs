@@ -120,11 +120,11 @@ fn a_credential_is_lowered_as_the_table_says() {
     let credential = read(&unsigned()).unwrap();
     let (issuer, holder) = (issuer().did_key(), holder().did_key());
     let expected = [
-        format!("<https://w3id.org/jeswr/solid-vc#action> \"grantUse\""),
-        format!("<https://w3id.org/jeswr/solid-vc#action> \"read\""),
+        "<https://w3id.org/jeswr/solid-vc#action> \"grantUse\"".to_owned(),
+        "<https://w3id.org/jeswr/solid-vc#action> \"read\"".to_owned(),
         format!("<https://w3id.org/jeswr/solid-vc#authorizes> <{holder}>"),
         format!("<https://w3id.org/jeswr/solid-vc#policy> <{POLICY_IRI}>"),
-        format!("<https://w3id.org/jeswr/solid-vc#target> <https://data.example/x>"),
+        "<https://w3id.org/jeswr/solid-vc#target> <https://data.example/x>".to_owned(),
     ]
     .map(|line| format!("<{issuer}> {line} .\n"))
     .concat();
