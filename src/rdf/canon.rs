@@ -14,8 +14,8 @@ use std::fmt::Write as _;
 /// calls alone would not bound the work. The costliest W3C entry that is to pass takes half.
 pub(super) const STEPS: usize = 1 << 14;
 
-/// Calls of Hash N-Degree Quads within each other. Each is a few stack frames; nodes that are alike for longer than this
-/// from one to the next would cost more calls than there are.
+/// Calls of Hash N-Degree Quads within each other, each a few stack frames. The nodes of a real paper that are alike are
+/// alike a few steps deep.
 const DEPTH: usize = 128;
 
 /// The hash that RDFC-1.0 uses internally and the caller uses on the result.
