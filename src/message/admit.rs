@@ -77,10 +77,7 @@ pub(crate) fn check_typed_depth(message: &a2a::Message, limits: &Limits) -> Resu
         a2a::PartContent::Data(value) => Some(value),
         _ => None,
     });
-    of_parts
-        .chain(of_message)
-        .chain(contents)
-        .try_for_each(|value| strict_json::check_depth(value, limits))
+    of_parts.chain(of_message).chain(contents).try_for_each(|value| strict_json::check_depth(value, limits))
 }
 
 fn unreadable(error: JsonError) -> Refusal {
