@@ -12,6 +12,7 @@ mod admission;
 mod command_line;
 mod documents;
 mod hostile;
+mod mutation;
 mod public_interface;
 mod support;
 mod vectors;
