@@ -1,6 +1,9 @@
 //! Writgate: an embedded policy decision point for agent-to-agent messages.
 
-#![cfg_attr(test, allow(clippy::string_slice, clippy::type_complexity, reason = "tests take apart what they wrote"))]
+#![cfg_attr(
+    test,
+    allow(clippy::string_slice, clippy::type_complexity, reason = "tests take apart what they wrote")
+)]
 
 pub mod audit;
 pub mod cli;

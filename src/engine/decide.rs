@@ -88,12 +88,19 @@ impl Engine {
         clock: StageClock,
     ) -> Result<(Decision, DecisionReportV1), Retry> {
         let counts = &request.snapshot.counts;
-        let seen = |policy: &String| (policy.clone(), counts.get(policy).copied().unwrap_or(0));
+        let seen = |(policy, counted): (&String, &bool)| {
+            (policy.clone(), counted.then(|| counts.get(policy).copied().unwrap_or(0)))
+        };
+        let now = self.clock.now();
+        // By a clock that was ahead when it was read, something may have begun that has not.
+        if now < request.snapshot.instant {
+            return Err(Retry::Stale);
+        }
         let candidate = Candidate {
             body,
             decision_id: decision_id.to_owned(),
             stage_micros: clock.stop(),
-            now: self.clock.now(),
+            now,
             not_after: grant.not_after(),
             context: grant.envelope.facts.context.as_deref(),
             holder: grant.presentation.holder(),

@@ -32,7 +32,7 @@ pub(super) struct Ask {
     pub(super) challenge: String,
     pub(super) domain: String,
     pub(super) created: Instant,
-    pub(super) exercised: BTreeMap<String, u64>,
+    pub(super) exercised: BTreeMap<String, Option<u64>>,
     pub(super) leans_on: BTreeSet<String>,
     pub(super) obligations: BTreeSet<Obligation>,
 }
@@ -186,6 +186,7 @@ every_ledger! {
     an_expired_grant_is_stale;
     a_revocation_since_the_snapshot_makes_stale;
     a_moved_count_makes_stale;
+    a_moved_count_that_nothing_rests_on_is_counted_and_harmless;
     counts_add_up;
     another_domain_is_not_admitted;
     only_a_grant_is_admitted;
@@ -318,7 +319,7 @@ fn a_refusal_reserves_nothing(ledger: &SqliteLedger) {
         first
             .but(|ask| {
                 ask.challenge = second.challenge.clone();
-                ask.exercised.insert("p".into(), 0);
+                ask.exercised.insert("p".into(), Some(0));
             })
             .of(ledger),
     );
@@ -406,17 +407,29 @@ fn a_revocation_since_the_snapshot_makes_stale(ledger: &SqliteLedger) {
 }
 
 fn a_moved_count_makes_stale(ledger: &SqliteLedger) {
-    let ask = Ask::new("m").but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), 1)]));
-    stale_then(ledger, ask.clone(), ask.but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), 0)])));
-    let behind = Ask::new("n").but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), 0)]));
+    let ask = Ask::new("m").but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), Some(1))]));
+    stale_then(
+        ledger,
+        ask.clone(),
+        ask.but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), Some(0))])),
+    );
+    let behind = Ask::new("n").but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), Some(0))]));
     assert!(matches!(behind.clone().of(ledger), Ok(Admission::Stale)));
-    admitted(behind.but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), 1)])).of(ledger));
+    admitted(behind.but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), Some(1))])).of(ledger));
+}
+
+fn a_moved_count_that_nothing_rests_on_is_counted_and_harmless(ledger: &SqliteLedger) {
+    let asks = (0..64)
+        .map(|n| Ask::new(&format!("m{n}")).but(|ask| ask.exercised = [("p".to_owned(), None)].into()))
+        .collect();
+    assert_eq!(race(ledger, asks), (64, Vec::new()));
+    assert_eq!(ledger.snapshot().unwrap().counts, [("p".to_owned(), 64)].into());
 }
 
 fn counts_add_up(ledger: &SqliteLedger) {
     for n in 0..3 {
         let ask = Ask::new(&format!("m{n}"))
-            .but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), n), (format!("q{n}"), 0)]));
+            .but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), Some(n)), (format!("q{n}"), None)]));
         admitted(ask.of(ledger));
     }
     let counts = ledger.snapshot().unwrap().counts;

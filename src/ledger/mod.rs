@@ -58,7 +58,7 @@ pub enum LedgerError {
 pub struct LedgerSnapshot {
     /// Ids once seen revoked.
     pub revoked: BTreeSet<String>,
-    /// How often each policy's permissions were exercised.
+    /// How often each policy's permissions were exercised, by the policy's id, a space and its assigner.
     pub counts: BTreeMap<String, u64>,
 }
 
@@ -89,8 +89,8 @@ pub struct Candidate<'a> {
     pub challenge: &'a str,
     /// When the presentation was made.
     pub presentation_created: Instant,
-    /// Policies whose permissions are exercised, with the count that the evaluation saw.
-    pub exercised: BTreeMap<String, u64>,
+    /// Policies whose permissions are exercised, with the count that the evaluation rests on, where it rests on one.
+    pub exercised: BTreeMap<String, Option<u64>>,
     /// Ids that must not have been revoked since the snapshot.
     pub leans_on: BTreeSet<String>,
     /// Duties of the permit.

@@ -207,3 +207,50 @@ fn racing_threads_get_one_allow() {
     });
     assert_eq!(allowed, 1);
 }
+
+/// Decisions under one mandate do not make each other's evaluation stale.
+#[test]
+fn different_messages_of_one_mandate_are_all_allowed_at_once() {
+    let file = LedgerFile::new("crowd");
+    let engine = engine_on(file.create_first(), TestClock::at(noon()));
+    let asks: Vec<_> = (0..16)
+        .map(|n| {
+            let mut ask = grant();
+            (ask.id, ask.nonce) = (format!("msg-{n}"), format!("a-challenge-of-its-own-{n}"));
+            ask
+        })
+        .collect();
+    let start = std::sync::Barrier::new(asks.len());
+    std::thread::scope(|scope| {
+        for ask in &asks {
+            scope.spawn(|| {
+                start.wait();
+                assert_allowed(&decide(&engine, ask));
+            });
+        }
+    });
+}
+
+/// A clock that is ahead for one reading, and right for all others.
+#[derive(Debug)]
+struct LeapingClock(std::sync::atomic::AtomicUsize);
+
+impl writgate::Clock for LeapingClock {
+    fn now(&self) -> writgate::Instant {
+        // The first reading is the decision's id, the second its snapshot, the third its admission.
+        let ahead = self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 1;
+        noon() + if ahead { TimeDelta::seconds(30) } else { TimeDelta::zero() }
+    }
+}
+
+#[test]
+fn what_begins_only_by_a_clock_that_was_ahead_has_not_begun() {
+    let mut draft = world().mandate_draft().unwrap();
+    draft.valid_from = Some(noon() + TimeDelta::seconds(20));
+    let mut ask = grant();
+    ask.credentials = vec![draft.issue().unwrap()];
+    let ledger = SqliteLedger::in_memory_first(DOMAIN, TimeDelta::seconds(60)).unwrap();
+    let clock = Arc::new(LeapingClock(Default::default()));
+    let engine = Engine::new(world().config(noon()).unwrap(), Arc::new(ledger), clock).unwrap();
+    assert_eq!(refused(&decide(&engine, &ask)).reason(), Reason::NotYetValid);
+}

@@ -26,7 +26,7 @@ use std::sync::Arc;
 pub(crate) struct PolicyGrant {
     obligations: BTreeSet<Obligation>,
     not_after: Instant,
-    exercised: BTreeSet<String>,
+    exercised: BTreeMap<String, bool>,
 }
 
 impl PolicyGrant {
@@ -54,7 +54,7 @@ impl PolicyGrant {
             return Err(stage.denied(Denial { detail: "nothing is asked for".into(), ..Denial::default() }));
         }
         let mut grant =
-            Self { obligations: BTreeSet::new(), not_after: Instant::MAX_UTC, exercised: BTreeSet::new() };
+            Self { obligations: BTreeSet::new(), not_after: Instant::MAX_UTC, exercised: BTreeMap::new() };
         for action in &actions.actions {
             grant.add(stage.mandate(action).map_err(|denial| stage.denied(*denial))?);
         }
@@ -81,8 +81,9 @@ impl PolicyGrant {
         self.not_after
     }
 
-    /// Ids of the policies whose permissions this grant exercises (`odrl:count`).
-    pub(crate) fn exercised(&self) -> &BTreeSet<String> {
+    /// The policies whose permissions this grant exercises (`odrl:count`), by [`Policy::count_key`], and whether the
+    /// grant rests on their counts.
+    pub(crate) fn exercised(&self) -> &BTreeMap<String, bool> {
         &self.exercised
     }
 }
@@ -117,7 +118,7 @@ impl PolicyStage<'_> {
         let mut grant = ChainGrant {
             obligations: BTreeSet::new(),
             not_after: Instant::MAX_UTC,
-            exercised: BTreeSet::new(),
+            exercised: BTreeMap::new(),
         };
         if let Some(failure) = self.chain.composition_failure() {
             return Err(Box::new(failure.clone()));

@@ -68,7 +68,7 @@ impl Truth {
 /// Where `odrl:count` comes from.
 #[derive(Debug, Clone)]
 pub(crate) enum CountSource {
-    /// The ledger's snapshot: exercises so far, by policy id.
+    /// The ledger's snapshot: exercises so far, by [`Policy::count_key`].
     Ledger(BTreeMap<String, u64>),
     /// The request's attributes, as in the vector operations.
     Attributes,
@@ -254,13 +254,14 @@ impl<'a> Judge<'a> {
         if !is_normal(iri) || !is_normal(requested) {
             return Truth::Undetermined;
         }
-        let below = self.kind == RuleKind::Prohibition
-            && requested.strip_prefix(iri.as_str()).is_some_and(|rest| rest.starts_with(['?', '#']));
-        if below {
-            self.refined(named, Truth::True)
-        } else {
-            self.refined(named, self.member(named, requested))
-        }
+        let whole = self.member(named, requested);
+        let truth = match self.kind {
+            RuleKind::Permission => whole,
+            RuleKind::Prohibition => {
+                Truth::any(resources(requested).map(|resource| self.member(named, resource)).chain([whole]))
+            }
+        };
+        self.refined(named, truth)
     }
 
     fn assignee(&self, named: &Named) -> Truth {
@@ -354,7 +355,7 @@ impl<'a> Judge<'a> {
             odrl::COUNT => match &request.counts {
                 // The exercise that is asked for counts: `lteq 1` is once.
                 CountSource::Ledger(counts) => {
-                    let before = counts.get(&self.policy.id).copied().unwrap_or_default();
+                    let before = counts.get(&self.policy.count_key()).copied().unwrap_or_default();
                     Some(Cow::Owned(vec![Value::integer(before.checked_add(1)?)]))
                 }
                 CountSource::Attributes => self.attribute("count"),
@@ -413,6 +414,12 @@ impl<'a> Judge<'a> {
             _ => Truth::Undetermined,
         }))
     }
+}
+
+/// What an IRI is a query or fragment of: a prohibition covers them with their resource, whether it names that or a
+/// collection that holds it.
+fn resources(iri: &str) -> impl Iterator<Item = &str> {
+    iri.match_indices(['?', '#']).filter_map(|(end, _)| iri.get(..end))
 }
 
 /// Both values as the type of the right operand, which is fixed for `dateTime`, `count` and `delegationDepth`.

@@ -95,7 +95,10 @@ impl Ask {
     }
 
     pub(super) fn counted(mut self, count: u64) -> Self {
-        self.counts = CountSource::Ledger(BTreeMap::from([("https://x.example/p".to_owned(), count)]));
+        self.counts = CountSource::Ledger(BTreeMap::from([(
+            "https://x.example/p https://x.example/owner".to_owned(),
+            count,
+        )]));
         self
     }
 

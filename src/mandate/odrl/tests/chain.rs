@@ -74,6 +74,27 @@ fn an_edge_needs_a_grant_use_that_names_its_delegate() {
     assert!(Ask::new().permitted(&[inherited, leaf()]));
 }
 
+/// Several assignees are that many rules, so one that is refined away names nobody.
+#[test]
+fn a_refined_name_is_not_an_explicit_one() {
+    let never = "odrl:refinement [ odrl:leftOperand odrl:dateTime ; odrl:operator odrl:lt ; odrl:rightOperand \"2000-01-01T00:00:00Z\"^^xsd:dateTime ]";
+    let grant = format!(
+        "odrl:permission [ odrl:action odrl:grantUse ; odrl:assignee ex:team , [ odrl:source ex:a ; {never} ] ]"
+    );
+    let ask = Ask::new().fact("ex:a odrl:partOf ex:team .");
+    assert!(!ask.permitted(&[root(&format!("{ROOT} ; {grant}")), leaf()]));
+}
+
+/// An obligation of the policy is one of every grant of it, nextPolicy too.
+#[test]
+fn next_policy_of_the_whole_policy_names_the_child() {
+    for (target, expected) in [("ex:q", true), ("ex:other", false)] {
+        let obligation = format!("odrl:obligation [ odrl:action odrl:nextPolicy ; odrl:target {target} ]");
+        let from = root(&format!("{ROOT} ; {GRANT} ; {obligation}"));
+        assert_eq!(Ask::new().permitted(&[from, leaf()]), expected, "{target}");
+    }
+}
+
 #[test]
 fn a_prohibition_of_delegation_is_strict() {
     let body = format!(
