@@ -130,7 +130,13 @@ pub struct Entry<'a> {
     pub admission_refusal: Option<Reason>,
 }
 
-/// Proof that a row is durable. Only a ledger makes one.
+/// Proof that a row is durable. Only a ledger of this crate makes one:
+///
+/// ```compile_fail,E0451
+/// fn forge(other: writgate::ledger::Recorded) -> writgate::ledger::Recorded {
+///     writgate::ledger::Recorded { sequence: 7, ..other }
+/// }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Recorded {
     sequence: u64,

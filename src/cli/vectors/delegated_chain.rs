@@ -3,11 +3,11 @@
 use super::{Folder, member, text};
 use crate::cli::Failure;
 use crate::limits::Limits;
-use crate::mandate::odrl::{self, ChainVerdict, CountSource, Facts, OdrlRequest, Policy};
+use crate::mandate::odrl::{self, ChainVerdict, CountSource, Facts, OdrlRequest, Policy, Work};
 use crate::rdf::parse_graph;
 use crate::vocab::odrld;
 use chrono::TimeDelta;
-use oxrdf::{Graph, Literal, NamedNode, NamedNodeRef, Term, TermRef};
+use oxrdf::{BlankNode, Graph, Literal, NamedNodeRef, Term, TermRef};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,10 +21,14 @@ pub(super) fn run(input: &Value, folder: &Folder) -> Result<Value, Failure> {
     let chain = strings(member(input, "chain")?)?;
     let mut policies = Vec::new();
     for document in chain {
-        // A document that is not one policy is no link of a chain.
-        match Policy::read(&graph(document, folder)?, &Limits::default()) {
-            Ok(policy) => policies.push(policy),
-            Err(_) => return Ok(json!({ "decision": "deny" })),
+        // A document that is not RDF, or not one policy, is no link of a chain.
+        let (text, media_type) = folder.rdf(document)?;
+        let read = parse_graph(&text, media_type, &Limits::default())
+            .ok()
+            .and_then(|graph| Policy::read(&graph, &Limits::default()).ok());
+        match read {
+            Some(policy) => policies.push(policy),
+            None => return Ok(json!({ "decision": "deny", "detail": "a document is not one policy" })),
         }
     }
     let max_length = input.get("maxChainLength").map_or(Some(MAX_CHAIN_LENGTH), Value::as_u64);
@@ -55,6 +59,7 @@ fn request(input: &Value) -> Result<OdrlRequest, Failure> {
         SKEW,
         CountSource::Attributes,
         Arc::new(Facts::default()),
+        Work::new(&Limits::default()),
     ))
 }
 
@@ -82,21 +87,19 @@ fn graph(document: &str, folder: &Folder) -> Result<Graph, Failure> {
     Ok(parse_graph(&document, media_type, &Limits::default())?)
 }
 
-/// A string that is an IRI names a thing; any other is a text.
+/// JSON has no types to speak of: a string is read as the type of the right operand that it meets. What is no value of
+/// RDF is there, and equals nothing.
 fn terms(value: &Value) -> Result<Vec<Term>, Failure> {
     Ok(match value {
         Value::Array(items) => items.iter().map(terms).collect::<Result<Vec<_>, _>>()?.concat(),
-        Value::String(text) => match NamedNode::new(text) {
-            Ok(iri) => vec![iri.into()],
-            Err(_) => vec![Literal::new_simple_literal(text).into()],
-        },
+        Value::String(text) => vec![Literal::new_simple_literal(text).into()],
         Value::Bool(value) => vec![Literal::from(*value).into()],
         Value::Number(number) => match (number.as_i64(), number.as_f64()) {
             (Some(whole), _) => vec![Literal::from(whole).into()],
             (None, Some(double)) => vec![Literal::from(double).into()],
             (None, None) => return Err(Failure::new("a number that is none")),
         },
-        Value::Null | Value::Object(_) => return Err(Failure::new("an attribute that is no value")),
+        Value::Null | Value::Object(_) => vec![BlankNode::default().into()],
     })
 }
 

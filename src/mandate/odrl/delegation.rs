@@ -2,7 +2,7 @@
 //! `message-binding.md` 7).
 
 use super::action;
-use super::evaluate::{CountSource, OdrlRequest};
+use super::evaluate::{CountSource, OdrlRequest, Work};
 use super::facts::Facts;
 use super::hops::{Chain, ChainGrant, Denial};
 use super::model::{Constraint, Operator, Policy, Rule, local_name};
@@ -33,7 +33,7 @@ impl PolicyGrant {
     /// Phase D for every action under test, then identity composition with `actor`.
     ///
     /// # Errors
-    /// `POLICY_DENIED`, `IDENTITY_COMPOSITION_FAILED`.
+    /// `POLICY_DENIED`, `IDENTITY_COMPOSITION_FAILED`, `LIMIT_EXCEEDED`.
     pub(crate) fn evaluate(
         chain: &VerifiedChain,
         actions: &ActionsUnderTest,
@@ -47,6 +47,7 @@ impl PolicyGrant {
             request,
             config,
             facts: Arc::new(Facts::of_store(&config.policies)),
+            work: Work::new(&config.limits),
             primary: chain.hops().iter().map(|hop| &hop.policy).collect(),
             secondary: chain.actor_hops().iter().map(|hop| &hop.policy).collect(),
         };
@@ -60,6 +61,10 @@ impl PolicyGrant {
         }
         for action in &actions.actions {
             grant.add(stage.composition(action).map_err(|denial| stage.uncomposed(*denial))?);
+        }
+        // What was undetermined only by the limit refuses as the limit does, a grant too.
+        if stage.work.is_spent() {
+            return Err(stage.too_much());
         }
         stage.duties_are_done(&grant).map_err(|denial| stage.denied(*denial))?;
         Ok(grant)
@@ -95,6 +100,7 @@ struct PolicyStage<'a> {
     request: &'a Request,
     config: &'a Config,
     facts: Arc<Facts>,
+    work: Work,
     primary: Vec<&'a Policy>,
     secondary: Vec<&'a Policy>,
 }
@@ -263,6 +269,7 @@ impl PolicyStage<'_> {
             self.config.skew,
             CountSource::Ledger(self.request.snapshot.counts.clone()),
             Arc::clone(&self.facts),
+            self.work.clone(),
         )
     }
 
@@ -288,11 +295,23 @@ impl PolicyStage<'_> {
         }
     }
 
+    fn too_much(&self) -> Refusal {
+        let detail = "the policies and what is asked of them exceed the limit `policy_steps`";
+        let denial = Denial { detail: detail.into(), ..Denial::default() };
+        refusal(Reason::LimitExceeded, Phase::D, denial, &[])
+    }
+
     fn denied(&self, denial: Denial) -> Refusal {
+        if self.work.is_spent() {
+            return self.too_much();
+        }
         refusal(Reason::PolicyDenied, Phase::D, denial, self.chain.hops())
     }
 
     fn uncomposed(&self, denial: Denial) -> Refusal {
+        if self.work.is_spent() {
+            return self.too_much();
+        }
         let hops: Vec<&Hop> = self.chain.hops().iter().chain(self.chain.actor_hops()).collect();
         let of_policy = |hop: &&&Hop| Some(hop.policy.id()) == denial.policy.as_deref();
         let credential = hops.iter().find(of_policy).and_then(|hop| hop.credential.id.clone());

@@ -4,14 +4,17 @@ use super::action;
 use super::facts::Facts;
 use super::model::{Constraint, Logic, Named, Operator, Policy, Rule, local_name};
 use super::value::{Kind, Typed, Value, parse_instant};
+use crate::limits::Limits;
 use crate::message::target::is_normal;
 use crate::request::Instant;
 use crate::vocab::{odrl, odrld};
 use chrono::TimeDelta;
 use oxrdf::Term;
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Kleene's three values. The order is the order of truth: `and` is the least, `or` the greatest.
@@ -74,6 +77,27 @@ pub(crate) enum CountSource {
     Attributes,
 }
 
+/// The work that may still be done for one message, shared by all its questions. When it is spent, everything is
+/// undetermined.
+#[derive(Debug, Clone)]
+pub(crate) struct Work(Rc<Cell<usize>>);
+
+impl Work {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self(Rc::new(Cell::new(limits.policy_steps)))
+    }
+
+    pub(super) fn is_spent(&self) -> bool {
+        self.0.get() == 0
+    }
+
+    /// Whether the work may be done.
+    fn spend(&self, steps: usize) -> bool {
+        self.0.set(self.0.get().saturating_sub(steps));
+        !self.is_spent()
+    }
+}
+
 /// What is asked of a policy or chain: an agent, an action, a target, attributes, and what is known at the instant.
 #[derive(Debug, Clone)]
 pub(crate) struct OdrlRequest {
@@ -85,6 +109,7 @@ pub(crate) struct OdrlRequest {
     instant: Instant,
     counts: CountSource,
     facts: Arc<Facts>,
+    work: Work,
     /// A caller said that it is another time than it is.
     time_disputed: Option<String>,
 }
@@ -99,6 +124,7 @@ impl OdrlRequest {
         skew: TimeDelta,
         counts: CountSource,
         facts: Arc<Facts>,
+        work: Work,
     ) -> Self {
         let mut attributes: BTreeMap<String, Vec<Value>> = attributes
             .iter()
@@ -126,6 +152,7 @@ impl OdrlRequest {
             instant,
             counts,
             facts,
+            work,
             time_disputed,
         }
     }
@@ -226,12 +253,14 @@ impl<'a> Judge<'a> {
     }
 
     pub(super) fn rule(&self, rule: &Rule) -> Match {
+        let names = rule.actions.len() + rule.targets.len() + rule.assignees.len();
+        let known = self.question.request.work.spend(1 + names) && rule.undetermined.is_none();
         Match {
             action: Truth::any(rule.actions.iter().map(|action| self.action(action))),
             target: self.any_or_all(&rule.targets, |target| self.target(target)),
             assignee: self.any_or_all(&rule.assignees, |assignee| self.assignee(assignee)),
             constraints: self.constraints(&rule.constraints),
-            known: rule.undetermined.is_none(),
+            known,
         }
     }
 
@@ -300,6 +329,9 @@ impl<'a> Judge<'a> {
     }
 
     pub(super) fn constraint(&self, constraint: &Constraint) -> Truth {
+        if !self.question.request.work.spend(1) {
+            return Truth::Undetermined;
+        }
         match constraint {
             Constraint::Unreadable(_) => Truth::Undetermined,
             Constraint::Compare { operand, operator, right } => self.comparison(operand, *operator, right),
@@ -335,6 +367,9 @@ impl<'a> Judge<'a> {
     fn comparison(&self, operand: &str, operator: Operator, right: &[Value]) -> Truth {
         let Some(values) = self.values(operand) else { return Truth::Undetermined };
         if values.is_empty() || right.is_empty() {
+            return Truth::Undetermined;
+        }
+        if !self.question.request.work.spend(values.len().saturating_mul(right.len())) {
             return Truth::Undetermined;
         }
         let whole = self.compare(operand, operator, &values, right);

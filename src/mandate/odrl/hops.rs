@@ -110,6 +110,9 @@ impl<'a> Chain<'a> {
                 ..Denial::default()
             }));
         }
+        if self.policies.first().is_some_and(|root| root.delegated_under().is_some()) {
+            return Err(self.deny(0, "the first policy is delegated under one that is not in the chain"));
+        }
         let mut ids = BTreeSet::new();
         for (hop, policy) in self.policies.iter().enumerate() {
             if let Some(why) = &policy.unusable {

@@ -1,6 +1,6 @@
 //! Tests of phase D on documents: one small policy for each rule of `mandate.md` 6 and 7.
 
-use super::evaluate::{CountSource, OdrlRequest};
+use super::evaluate::{CountSource, OdrlRequest, Work};
 use super::facts::Facts;
 use super::hops::{ChainGrant, ChainVerdict, Denial, evaluate_chain};
 use super::model::Policy;
@@ -122,6 +122,7 @@ impl Ask {
             TimeDelta::seconds(60),
             self.counts.clone(),
             Arc::new(Facts::of_store(&self.facts)),
+            Work::new(&Limits::default()),
         )
     }
 

@@ -202,6 +202,13 @@ fn the_agent_is_the_leafs_assignee() {
 }
 
 #[test]
+fn the_first_policy_is_a_root() {
+    assert!(!Ask::new().permitted(&[leaf()]));
+    let orphan = root(&format!("{ROOT} ; {GRANT} ; odrld:delegatedUnder ex:gone"));
+    assert!(!Ask::new().permitted(&[orphan, leaf()]));
+}
+
+#[test]
 fn length_repetition_and_revocation_deny() {
     let chain = [root(&format!("{ROOT} ; {GRANT}")), leaf()];
     let request = Ask::new().request();

@@ -398,3 +398,41 @@ fn the_actor_chains_facts_do_not_widen_its_permission() {
     uncomposed(&case);
 }
 
+/// A delegate writes policies too: whatever it writes, the work for one message is bounded.
+#[test]
+fn the_work_on_the_policies_of_a_message_is_bounded() {
+    let list = |count: usize| (0..count).map(|n| format!("ex:r{n}")).collect::<Vec<_>>().join(" ");
+    let control = "odrl:permission [ odrl:action acl:Control ]";
+    let mode = |mode: &str| Term::from(NamedNode::new_unchecked(mode));
+    let of = |many: usize, rule: String| {
+        let mut action = ask(acl::CONTROL);
+        let party = |n| Term::from(NamedNode::new_unchecked(ex(&format!("other{n}"))));
+        action.stated.insert("recipient".into(), (0..many).map(party).collect());
+        action.stated.insert("mode".into(), [acl::READ, acl::WRITE, acl::APPEND].map(mode).into());
+        let mut case = Case::new(&format!("{control} ; {rule}"));
+        case.actions = vec![action; many];
+        case
+    };
+    let comparing = |right: usize| {
+        format!(
+            "odrl:prohibition [ odrl:action odrl:use ; odrl:constraint [ odrl:leftOperand odrl:recipient ; odrl:operator odrl:isAnyOf ; odrl:rightOperand ( {} ) ] ]",
+            list(right)
+        )
+    };
+    let naming = |names: usize| {
+        format!(
+            "odrl:prohibition [ odrl:action odrl:use ; odrl:assignee {} ]",
+            list(names).replace(' ', " , ")
+        )
+    };
+    for rule in [&comparing as &dyn Fn(usize) -> String, &naming] {
+        assert_eq!(of(3, rule(20)).reason(), None);
+        let started = std::time::Instant::now();
+        let refusal = of(60, rule(1900)).refusal();
+        assert_eq!(refusal.reason(), Reason::LimitExceeded);
+        assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+    }
+    let mut composed = composed(control, &format!("{control} ; {}", comparing(1900)));
+    composed.actions = of(60, String::new()).actions;
+    assert_eq!(composed.reason(), Some(Reason::LimitExceeded));
+}
