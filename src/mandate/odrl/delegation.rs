@@ -46,7 +46,7 @@ impl PolicyGrant {
             actor,
             request,
             config,
-            facts: Arc::new(Facts::of_store(&config.policies)),
+            facts: Arc::new(Facts::of_store(&config.policies, chain.root_principal())),
             work: Work::new(&config.limits),
             primary: chain.hops().iter().map(|hop| &hop.policy).collect(),
             secondary: chain.actor_hops().iter().map(|hop| &hop.policy).collect(),

@@ -121,7 +121,7 @@ impl Ask {
             instant(NOW),
             TimeDelta::seconds(60),
             self.counts.clone(),
-            Arc::new(Facts::of_store(&self.facts)),
+            Arc::new(Facts::of_store(&self.facts, "https://x.example/owner")),
             Work::new(&Limits::default()),
         )
     }

@@ -269,6 +269,26 @@ fn facts_of_a_policy_document_serve_only_the_owner() {
     );
 }
 
+/// Nor do those of a delegate's policy that the operator keeps for it.
+#[test]
+fn facts_of_a_stored_policy_serve_only_its_own_assigner() {
+    let root = policy(
+        "ex:p a odrl:Set ; odrl:assigner ex:owner ; odrl:permission [ odrl:action odrl:read ; odrl:target ex:c ] .",
+    );
+    for (document, expected) in [
+        ("ex:thing odrl:partOf ex:c .", true),
+        ("ex:s a odrl:Agreement ; odrl:assigner ex:owner . ex:thing odrl:partOf ex:c .", true),
+        ("ex:s a odrl:Agreement ; odrl:assigner ex:a . ex:thing odrl:partOf ex:c .", false),
+        (
+            "ex:s a odrl:Agreement ; odrl:permission [ odrl:assigner ex:a ] . ex:thing odrl:partOf ex:c .",
+            false,
+        ),
+        ("ex:s a odrl:Agreement ; odrl:assigner ex:owner , ex:a . ex:thing odrl:partOf ex:c .", false),
+    ] {
+        assert_eq!(Ask::new().fact(document).permitted(std::slice::from_ref(&root)), expected, "{document}");
+    }
+}
+
 #[test]
 fn an_unusable_policy_denies_the_whole_chain() {
     let bad = hop("q", "a", "agent", "p", "ex:unless ex:y ; odrl:permission [ odrl:action odrl:read ]");
