@@ -89,12 +89,21 @@ pub struct Candidate<'a> {
     pub challenge: &'a str,
     /// When the presentation was made.
     pub presentation_created: Instant,
-    /// Policies whose permissions are exercised, with the count that the evaluation rests on, where it rests on one.
-    pub exercised: BTreeMap<String, Option<u64>>,
+    /// Policies whose permissions are exercised, by the policy's id, a space and its assigner.
+    pub exercised: BTreeMap<String, Exercise>,
     /// Ids that must not have been revoked since the snapshot.
     pub leans_on: BTreeSet<String>,
     /// Duties of the permit.
     pub obligations: &'a BTreeSet<Obligation>,
+}
+
+/// How a candidate exercises the permissions of one policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exercise {
+    /// How often: once for each action on a target.
+    pub times: u64,
+    /// The count so far that the evaluation rests on, where it rests on one.
+    pub rests_on: Option<u64>,
 }
 
 /// What the ledger did with a candidate.

@@ -98,7 +98,7 @@ fn apply(ledger: &SqliteLedger, step: &Step) -> Answer {
                 ask.body.holder = Some(holder.to_string());
                 ask.challenge = challenge.to_string();
                 ask.leans_on = [policy.to_string()].into();
-                ask.exercised = [(policy.to_string(), *seen)].into();
+                ask.exercised = [(policy.to_string(), once(*seen))].into();
             }),
         Step::Revoke(policy) => {
             ledger.mark_revoked(&[policy.to_string()].into()).unwrap();

@@ -26,7 +26,8 @@ use std::sync::Arc;
 pub(crate) struct PolicyGrant {
     obligations: BTreeSet<Obligation>,
     not_after: Instant,
-    exercised: BTreeMap<String, bool>,
+    exercised: BTreeMap<String, u64>,
+    counted: BTreeSet<String>,
 }
 
 impl PolicyGrant {
@@ -54,13 +55,18 @@ impl PolicyGrant {
         if actions.actions.is_empty() {
             return Err(stage.denied(Denial { detail: "nothing is asked for".into(), ..Denial::default() }));
         }
-        let mut grant =
-            Self { obligations: BTreeSet::new(), not_after: Instant::MAX_UTC, exercised: BTreeMap::new() };
-        for action in &actions.actions {
-            grant.add(stage.mandate(action).map_err(|denial| stage.denied(*denial))?);
+        let mut grant = Self {
+            obligations: BTreeSet::new(),
+            not_after: Instant::MAX_UTC,
+            exercised: BTreeMap::new(),
+            counted: BTreeSet::new(),
+        };
+        // Many actions in one message count like as many messages, one after the other.
+        for (earlier, action) in (0..).zip(&actions.actions) {
+            grant.add(stage.mandate(action, earlier).map_err(|denial| stage.denied(*denial))?);
         }
-        for action in &actions.actions {
-            grant.add(stage.composition(action).map_err(|denial| stage.uncomposed(*denial))?);
+        for (earlier, action) in (0..).zip(&actions.actions) {
+            grant.add(stage.composition(action, earlier).map_err(|denial| stage.uncomposed(*denial))?);
         }
         // What was undetermined only by the limit refuses as the limit does, a grant too.
         if stage.work.is_spent() {
@@ -73,7 +79,12 @@ impl PolicyGrant {
     fn add(&mut self, more: ChainGrant) {
         self.obligations.extend(more.obligations);
         self.not_after = self.not_after.min(more.not_after);
-        self.exercised.extend(more.exercised);
+        for (policy, counted) in more.exercised {
+            if counted {
+                self.counted.insert(policy.clone());
+            }
+            *self.exercised.entry(policy).or_default() += 1;
+        }
     }
 
     /// The duties of every matched grant.
@@ -86,10 +97,14 @@ impl PolicyGrant {
         self.not_after
     }
 
-    /// The policies whose permissions this grant exercises (`odrl:count`), by [`Policy::count_key`], and whether the
-    /// grant rests on their counts.
-    pub(crate) fn exercised(&self) -> &BTreeMap<String, bool> {
+    /// The policies whose permissions this grant exercises (`odrl:count`), by [`Policy::count_key`], and how often.
+    pub(crate) fn exercised(&self) -> &BTreeMap<String, u64> {
         &self.exercised
+    }
+
+    /// Whether the grant rests on how often this policy was exercised before.
+    pub(crate) fn is_counted(&self, policy: &str) -> bool {
+        self.counted.contains(policy)
     }
 }
 
@@ -107,8 +122,8 @@ struct PolicyStage<'a> {
 
 impl PolicyStage<'_> {
     /// Phase D: the primary chain, its credentials, and the rules of grants.
-    fn mandate(&self, action: &ActionUnderTest) -> Result<ChainGrant, Box<Denial>> {
-        let asked = self.odrl_request(self.chain.leaf_delegate(), action);
+    fn mandate(&self, action: &ActionUnderTest, earlier: u64) -> Result<ChainGrant, Box<Denial>> {
+        let asked = self.odrl_request(self.chain.leaf_delegate(), action, earlier);
         let chain = Chain { policies: &self.primary, request: &asked, root_is_owner: true };
         let mut grant = chain.evaluate(&self.request.snapshot.revoked, self.config.max_chain_length)?;
         credentials_cover(self.chain.hops(), action)?;
@@ -120,7 +135,7 @@ impl PolicyStage<'_> {
     }
 
     /// Composition: whose papers they are, down to the actor.
-    fn composition(&self, action: &ActionUnderTest) -> Result<ChainGrant, Box<Denial>> {
+    fn composition(&self, action: &ActionUnderTest, earlier: u64) -> Result<ChainGrant, Box<Denial>> {
         let mut grant = ChainGrant {
             obligations: BTreeSet::new(),
             not_after: Instant::MAX_UTC,
@@ -133,7 +148,7 @@ impl PolicyStage<'_> {
         if self.actor == leaf && self.secondary.is_empty() {
             return Ok(grant);
         }
-        let asked = self.odrl_request(self.actor, action);
+        let asked = self.odrl_request(self.actor, action, earlier);
         let primary = Chain { policies: &self.primary, request: &asked, root_is_owner: true };
         let secondary = Chain { policies: &self.secondary, request: &asked, root_is_owner: false };
         if self.actor != leaf {
@@ -247,7 +262,7 @@ impl PolicyStage<'_> {
 
     /// Established attributes come from the server's word and the snapshot, stated ones from the intent. A name that
     /// both have is nobody's: it has no value.
-    fn odrl_request(&self, agent: &str, action: &ActionUnderTest) -> OdrlRequest {
+    fn odrl_request(&self, agent: &str, action: &ActionUnderTest, earlier: u64) -> OdrlRequest {
         let vouched = &self.request.facts.vouched;
         let mut attributes: BTreeMap<String, Vec<Term>> = action.stated.clone();
         for (name, values) in vouched {
@@ -267,7 +282,7 @@ impl PolicyStage<'_> {
             &attributes,
             self.request.snapshot.instant,
             self.config.skew,
-            CountSource::Ledger(self.request.snapshot.counts.clone()),
+            CountSource::Ledger { counts: self.request.snapshot.counts.clone(), earlier },
             Arc::clone(&self.facts),
             self.work.clone(),
         )

@@ -71,8 +71,8 @@ impl Truth {
 /// Where `odrl:count` comes from.
 #[derive(Debug, Clone)]
 pub(crate) enum CountSource {
-    /// The ledger's snapshot: exercises so far, by [`Policy::count_key`].
-    Ledger(BTreeMap<String, u64>),
+    /// The ledger's snapshot: exercises so far, by [`Policy::count_key`], and those that come earlier in this message.
+    Ledger { counts: BTreeMap<String, u64>, earlier: u64 },
     /// The request's attributes, as in the vector operations.
     Attributes,
 }
@@ -389,9 +389,9 @@ impl<'a> Judge<'a> {
             odrld::DELEGATION_DEPTH => Some(Cow::Owned(vec![Value::integer(self.question.depth?)])),
             odrl::COUNT => match &request.counts {
                 // The exercise that is asked for counts: `lteq 1` is once.
-                CountSource::Ledger(counts) => {
+                CountSource::Ledger { counts, earlier } => {
                     let before = counts.get(&self.policy.count_key()).copied().unwrap_or_default();
-                    Some(Cow::Owned(vec![Value::integer(before.checked_add(1)?)]))
+                    Some(Cow::Owned(vec![Value::integer(before.checked_add(*earlier)?.checked_add(1)?)]))
                 }
                 CountSource::Attributes => self.attribute("count"),
             },

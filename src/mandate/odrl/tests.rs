@@ -95,10 +95,8 @@ impl Ask {
     }
 
     pub(super) fn counted(mut self, count: u64) -> Self {
-        self.counts = CountSource::Ledger(BTreeMap::from([(
-            "https://x.example/p https://x.example/owner".to_owned(),
-            count,
-        )]));
+        let counts = BTreeMap::from([("https://x.example/p https://x.example/owner".to_owned(), count)]);
+        self.counts = CountSource::Ledger { counts, earlier: 0 };
         self
     }
 

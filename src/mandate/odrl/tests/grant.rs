@@ -436,3 +436,21 @@ fn the_work_on_the_policies_of_a_message_is_bounded() {
     composed.actions = of(60, String::new()).actions;
     assert_eq!(composed.reason(), Some(Reason::LimitExceeded));
 }
+
+/// Many actions in one message count like as many messages.
+#[test]
+fn a_message_exercises_a_count_once_for_each_action() {
+    let counted = |operator: &str, right: &str| Case {
+        actions: vec![ask(odrl::READ); 3],
+        ..Case::new(&read_if("odrl:count", operator, right))
+    };
+    assert_eq!(counted("lteq", "2").reason(), Some(Reason::PolicyDenied));
+    let grant = counted("lteq", "3").evaluate().unwrap();
+    let key = format!("{} {}", ex("p"), ex("owner"));
+    assert_eq!(grant.exercised(), &BTreeMap::from([(key.clone(), 3)]));
+    assert!(grant.is_counted(&key));
+    let mut later = counted("lteq", "4");
+    later.request.snapshot.counts.insert(key, 2);
+    assert_eq!(later.reason(), Some(Reason::PolicyDenied));
+    assert_eq!(counted("gteq", "2").reason(), Some(Reason::PolicyDenied), "the first of them is the first");
+}
