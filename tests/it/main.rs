@@ -10,6 +10,7 @@
 
 mod admission;
 mod command_line;
+mod delegation;
 mod documents;
 mod hostile;
 mod mutation;
