@@ -254,3 +254,70 @@ fn what_begins_only_by_a_clock_that_was_ahead_has_not_begun() {
     let engine = Engine::new(world().config(noon()).unwrap(), Arc::new(ledger), clock).unwrap();
     assert_eq!(refused(&decide(&engine, &ask)).reason(), Reason::NotYetValid);
 }
+
+/// One nonce is good for one allow, whether it is answered plainly or bound to a message.
+#[test]
+fn a_nonce_is_consumed_in_either_mode() {
+    for (first, second) in [(false, true), (true, false), (true, true)] {
+        let engine = support::engine();
+        let ask = |bound, id: &str| writgate::worked_example::Ask { bound, id: id.to_owned(), ..grant() };
+        assert_allowed(&decide(&engine, &ask(first, "msg-1")));
+        let decided = decide(&engine, &ask(second, "msg-2"));
+        assert_eq!(refused(&decided).reason(), Reason::ChallengeUsed, "{first} {second}");
+    }
+}
+
+#[test]
+fn engines_on_one_file_share_its_memory() {
+    let file = LedgerFile::new("shared");
+    let first = engine_on(file.create_first(), TestClock::at(noon()));
+    let second = engine_on(file.open(), TestClock::at(noon()));
+    assert_allowed(&decide(&first, &grant()));
+    assert_eq!(refused(&decide(&second, &grant())).reason(), Reason::DuplicateMessage);
+    let mut other = grant();
+    other.id = "msg-2".to_owned();
+    assert_eq!(refused(&decide(&second, &other)).reason(), Reason::ChallengeUsed);
+    other.nonce = "another-nonce-0123456789".to_owned();
+    assert_allowed(&decide(&second, &other));
+    assert_eq!(refused(&decide(&first, &other)).reason(), Reason::DuplicateMessage);
+}
+
+/// What is refused or not ours must be recorded, too.
+#[test]
+fn a_refusal_that_cannot_be_recorded_says_so() {
+    let file = LedgerFile::new("unrecorded");
+    let engine = engine_on(file.create_first(), TestClock::at(noon()));
+    rusqlite::Connection::open(&file.0).unwrap().execute_batch("DROP TABLE reports").unwrap();
+    let prose = serde_json::json!({ "messageId": "m", "contextId": "ctx-1", "role": "ROLE_USER", "parts": [{ "text": "x" }] });
+    for message in [writgate::MessageInput::Bytes(b"{".to_vec()), octets(&prose)] {
+        let decided = engine.decide(message, world().facts());
+        assert_eq!(refused(&decided).reason(), Reason::LedgerUnavailable);
+        assert_eq!(decided.report.envelope.sequence, 0);
+    }
+}
+
+/// What is returned is what was recorded, to the octet.
+#[test]
+fn the_report_that_is_returned_is_the_row_that_was_written() {
+    let file = LedgerFile::new("rows");
+    let engine = engine_on(file.create_first(), TestClock::at(noon()));
+    let decided = [
+        decide(&engine, &grant()),
+        decide(&engine, &grant()),
+        engine.decide(writgate::MessageInput::Bytes(b"{".to_vec()), world().facts()),
+    ];
+    let connection = rusqlite::Connection::open(&file.0).unwrap();
+    for (row, decided) in (1i64..).zip(&decided) {
+        let (text, hash): (String, Vec<u8>) = connection
+            .query_row("SELECT report, row_hash FROM reports WHERE sequence = ?1", (row,), |columns| {
+                Ok((columns.get(0)?, columns.get(1)?))
+            })
+            .unwrap();
+        let stored: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(stored, serde_json::to_value(&decided.report).unwrap());
+        if let Decision::Allow(permit) = &decided.decision {
+            let hexadecimal: String = hash.iter().map(|octet| format!("{octet:02x}")).collect();
+            assert_eq!(permit.record(), (1, hexadecimal));
+        }
+    }
+}

@@ -125,7 +125,7 @@ fn mutants_at(message: &Value, path: &Path) -> Vec<(&'static str, Value)> {
     edit("delete", &|mutant| match (last, at(mutant, parents)) {
         (Step::Member(name), Value::Object(members)) => drop(members.remove(name)),
         (Step::Item(place), Value::Array(items)) => drop(items.remove(*place)),
-        _ => unreachable!(),
+        _ => panic!("a path leads to a member or an item"),
     });
     edit("duplicate", &|mutant| match (last, at(mutant, parents)) {
         (Step::Member(name), Value::Object(members)) => {
@@ -133,7 +133,7 @@ fn mutants_at(message: &Value, path: &Path) -> Vec<(&'static str, Value)> {
             members.insert(format!("{name}2"), copy);
         }
         (Step::Item(place), Value::Array(items)) => items.insert(*place, items[*place].clone()),
-        _ => unreachable!(),
+        _ => panic!("a path leads to a member or an item"),
     });
     edit("wrap", &|mutant| {
         let value = at(mutant, path);

@@ -140,9 +140,9 @@ impl<'g> Reader<'g> {
         self.policy_properties(node);
         let defaults = Defaults {
             assigner: assigner.clone(),
-            actions: self.to_inherit(node, odrl::ACTION)?,
-            targets: self.to_inherit(node, odrl::TARGET)?,
-            assignees: self.to_inherit(node, odrl::ASSIGNEE)?,
+            actions: self.inheritance(node, odrl::ACTION)?,
+            targets: self.inheritance(node, odrl::TARGET)?,
+            assignees: self.inheritance(node, odrl::ASSIGNEE)?,
         };
         let permissions = self.rules(node, odrl::PERMISSION, &defaults)?;
         let prohibitions = self.rules(node, odrl::PROHIBITION, &defaults)?;
@@ -409,7 +409,7 @@ impl<'g> Reader<'g> {
         Ok(inherited.names.clone())
     }
 
-    fn to_inherit(
+    fn inheritance(
         &mut self,
         node: NamedOrBlankNodeRef<'g>,
         property: &'static str,
