@@ -47,6 +47,10 @@ pub struct Limits {
     pub constraints: usize,
     /// Nesting of logical constraints in a policy.
     pub constraint_depth: usize,
+    /// Work on the policies of one message: names judged, and values compared with right operands, for all actions,
+    /// hops and parties together. A grant of 60 recipients under three hops of 20 rules needs some 60,000; a delegate
+    /// writes policies too, and this is a tenth of a second.
+    pub policy_steps: usize,
     /// SHACL work: (shape, focus node) pairs and value nodes judged for one intent.
     pub validation_steps: usize,
     /// Characters of attacker-controlled text that any piece of evidence may echo.
@@ -75,6 +79,7 @@ impl Default for Limits {
             actions: 64,
             constraints: 2_000,
             constraint_depth: 16,
+            policy_steps: 1_000_000,
             validation_steps: 50_000,
             evidence_chars: 256,
         }
