@@ -107,6 +107,22 @@ pub struct PermittedAction {
 }
 
 /// Everything that stages 1 to 9 proved about one message. Private, and only `evaluate` makes one.
+///
+/// Nobody else can write one down, and it yields no actions:
+///
+/// ```compile_fail,E0451
+/// fn forge(other: writgate::Grant, not_after: writgate::Instant) -> writgate::Grant {
+///     writgate::Grant { not_after, ..other }
+/// }
+/// ```
+/// ```compile_fail,E0624
+/// let make = writgate::Grant::new;
+/// ```
+/// ```compile_fail,E0616
+/// fn act(grant: &writgate::Grant) {
+///     let _ = &grant.actions;
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Grant {
     pub(crate) envelope: Envelope,
@@ -157,6 +173,33 @@ impl Grant {
 }
 
 /// The right to act on one message, once, recorded before it was given out.
+///
+/// Only a ledger's record of a grant makes one, it is neither copied nor taken apart, and [`Permit::accept`] is the only
+/// way to its actions:
+///
+/// ```compile_fail,E0451
+/// fn forge(grant: Box<writgate::Grant>, other: writgate::Permit) -> writgate::Permit {
+///     writgate::Permit { grant, ..other }
+/// }
+/// ```
+/// ```compile_fail,E0624
+/// let make = writgate::Permit::new;
+/// ```
+/// ```compile_fail,E0616
+/// fn act(permit: &writgate::Permit) {
+///     let _ = &permit.grant;
+/// }
+/// ```
+/// ```compile_fail,E0382
+/// fn twice(permit: writgate::Permit, now: writgate::Instant) {
+///     let _ = permit.accept(&Default::default(), now);
+///     let _ = permit.accept(&Default::default(), now);
+/// }
+/// ```
+/// ```compile_fail,E0277
+/// fn copies<T: Clone>() {}
+/// copies::<writgate::Permit>();
+/// ```
 #[derive(Debug)]
 pub struct Permit {
     grant: Box<Grant>,

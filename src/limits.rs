@@ -52,6 +52,10 @@ pub struct Limits {
     /// Octets of a status list once it is decompressed: a megabyte of GZIP can hold a gigabyte. Two MiB are 16 million
     /// entries.
     pub status_list_octets: usize,
+    /// Work on the policies of one message: names judged, and values compared with right operands, for all actions,
+    /// hops and parties together. A grant of 60 recipients under three hops of 20 rules needs some 60,000; a delegate
+    /// writes policies too, and this is a tenth of a second.
+    pub policy_steps: usize,
     /// SHACL work: (shape, focus node) pairs and value nodes judged for one intent.
     pub validation_steps: usize,
     /// Characters of attacker-controlled text that any piece of evidence may echo.
@@ -82,6 +86,7 @@ impl Default for Limits {
             constraint_depth: 16,
             status_list_bytes: 1 << 20,
             status_list_octets: 2 << 20,
+            policy_steps: 1_000_000,
             validation_steps: 50_000,
             evidence_chars: 256,
         }

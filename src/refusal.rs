@@ -443,12 +443,15 @@ impl Evidence {
             &mut self.expected,
             &mut self.detail,
         ];
-        for text in texts.into_iter().flatten() {
-            if let Some((end, _)) = text.char_indices().nth(chars) {
-                text.truncate(end);
-                text.push('…');
-            }
-        }
+        texts.into_iter().flatten().for_each(|text| cut(text, chars));
+    }
+}
+
+/// Cuts a text to some characters and an ellipsis, where it is longer.
+pub(crate) fn cut(text: &mut String, chars: usize) {
+    if let Some((end, _)) = text.char_indices().nth(chars) {
+        text.truncate(end);
+        text.push('…');
     }
 }
 

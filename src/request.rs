@@ -93,7 +93,8 @@ pub struct Snapshot {
     pub conversation: Conversation,
     /// Ids of policies, and of credentials, that were once seen revoked.
     pub revoked: BTreeSet<String>,
-    /// How often each policy's permissions were exercised (`odrl:count`), by policy id.
+    /// How often each policy's permissions were exercised (`odrl:count`), by the policy's id, a space and its
+    /// assigner.
     pub counts: BTreeMap<String, u64>,
     /// Controller documents with the instants at which they were retrieved.
     pub controllers: Arc<ControllerDocuments>,

@@ -7,8 +7,11 @@ use super::report::{
 use crate::config::Config;
 use crate::credential::VerifiedPresentation;
 use crate::decision::Grant;
+use crate::limits::Limits;
 use crate::mandate::VerifiedChain;
 use crate::mandate::chain::{BindingForm, Hop};
+use crate::message::admit::check_typed_depth;
+use crate::message::digest::jcs;
 use crate::message::{ActionsUnderTest, Digest, Envelope, IntentGraph, MessageFacts};
 use crate::protocol::ProtocolDocument;
 use crate::refusal::{Refusal, Stage};
@@ -44,7 +47,7 @@ impl Draft {
             actor_unauthenticated,
             message_id: None,
             context: request.facts.context.clone(),
-            message_digest: unread_digest(&request.message),
+            message_digest: unread_digest(&request.message, &config.limits),
             protocol_hash: None,
             intent_hash: None,
             shacl_report: None,
@@ -191,11 +194,15 @@ impl Draft {
     }
 }
 
-/// Until the message is read, its digest is over what came: octets, or the typed message's JSON.
-fn unread_digest(message: &MessageInput) -> Digest {
+/// Until the message is read, its digest is over what came: octets, or the typed message's JCS form (its own maps have no
+/// order), which is empty for one that is too deep to be written.
+fn unread_digest(message: &MessageInput, limits: &Limits) -> Digest {
     match message {
         MessageInput::Bytes(octets) => Digest::of(octets),
-        MessageInput::Typed(message) => Digest::of(serde_json::to_vec(message).unwrap_or_default()),
+        MessageInput::Typed(message) => {
+            let written = check_typed_depth(message, limits).ok().and_then(|()| jcs(message).ok());
+            Digest::of(written.unwrap_or_default())
+        }
     }
 }
 

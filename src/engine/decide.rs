@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::audit::{DecisionOutcome, DecisionReportV1, ReportBody, ReportEnvelope};
 use crate::decision::{Decided, Decision, Evaluation, Grant, Outcome, Permit};
-use crate::ledger::{Admission, Candidate, Entry};
+use crate::ledger::{Admission, Candidate, Entry, Exercise};
 use crate::refusal::{Reason, Refusal, Stage};
 use crate::request::{CallerFacts, Instant, MessageInput, Request, Snapshot};
 use std::collections::BTreeMap;
@@ -88,12 +88,21 @@ impl Engine {
         clock: StageClock,
     ) -> Result<(Decision, DecisionReportV1), Retry> {
         let counts = &request.snapshot.counts;
-        let seen = |policy: &String| (policy.clone(), counts.get(policy).copied().unwrap_or(0));
+        let exercise = |(policy, times): (&String, &u64)| {
+            let counted = grant.policy.is_counted(policy);
+            let rests_on = counted.then(|| counts.get(policy).copied().unwrap_or(0));
+            (policy.clone(), Exercise { times: *times, rests_on })
+        };
+        let now = self.clock.now();
+        // By a clock that was ahead when it was read, something may have begun that has not.
+        if now < request.snapshot.instant {
+            return Err(Retry::Stale);
+        }
         let candidate = Candidate {
             body,
             decision_id: decision_id.to_owned(),
             stage_micros: clock.stop(),
-            now: self.clock.now(),
+            now,
             not_after: grant.not_after(),
             context: grant.envelope.facts.context.as_deref(),
             holder: grant.presentation.holder(),
@@ -102,7 +111,7 @@ impl Engine {
             domain: grant.presentation.domain(),
             challenge: grant.presentation.nonce(),
             presentation_created: grant.presentation.created(),
-            exercised: grant.policy.exercised().iter().map(seen).collect(),
+            exercised: grant.policy.exercised().iter().map(exercise).collect(),
             leans_on: grant.leans_on(),
             obligations: grant.obligations(),
         };

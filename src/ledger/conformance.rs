@@ -2,7 +2,7 @@
 
 mod model;
 
-use super::{Admission, Candidate, Entry, Ledger, LedgerError, Recorded, SqliteLedger};
+use super::{Admission, Candidate, Entry, Exercise, Ledger, LedgerError, Recorded, SqliteLedger};
 use crate::audit::{DecisionOutcome, DecisionReportV1, EvaluationOutcome, ReportBody, example_body};
 use crate::decision::Obligation;
 use crate::message::Digest;
@@ -32,7 +32,7 @@ pub(super) struct Ask {
     pub(super) challenge: String,
     pub(super) domain: String,
     pub(super) created: Instant,
-    pub(super) exercised: BTreeMap<String, u64>,
+    pub(super) exercised: BTreeMap<String, Exercise>,
     pub(super) leans_on: BTreeSet<String>,
     pub(super) obligations: BTreeSet<Obligation>,
 }
@@ -85,6 +85,11 @@ impl Ask {
             obligations: &self.obligations,
         })
     }
+}
+
+/// One exercise, which rests on a count or on none.
+pub(super) fn once(rests_on: Option<u64>) -> Exercise {
+    Exercise { times: 1, rests_on }
 }
 
 pub(super) fn admitted(answer: Result<Admission, LedgerError>) -> (Recorded, DecisionReportV1) {
@@ -186,6 +191,7 @@ every_ledger! {
     an_expired_grant_is_stale;
     a_revocation_since_the_snapshot_makes_stale;
     a_moved_count_makes_stale;
+    a_moved_count_that_nothing_rests_on_is_counted_and_harmless;
     counts_add_up;
     another_domain_is_not_admitted;
     only_a_grant_is_admitted;
@@ -318,7 +324,7 @@ fn a_refusal_reserves_nothing(ledger: &SqliteLedger) {
         first
             .but(|ask| {
                 ask.challenge = second.challenge.clone();
-                ask.exercised.insert("p".into(), 0);
+                ask.exercised.insert("p".into(), once(Some(0)));
             })
             .of(ledger),
     );
@@ -406,21 +412,36 @@ fn a_revocation_since_the_snapshot_makes_stale(ledger: &SqliteLedger) {
 }
 
 fn a_moved_count_makes_stale(ledger: &SqliteLedger) {
-    let ask = Ask::new("m").but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), 1)]));
-    stale_then(ledger, ask.clone(), ask.but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), 0)])));
-    let behind = Ask::new("n").but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), 0)]));
+    let ask = Ask::new("m").but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), once(Some(1)))]));
+    stale_then(
+        ledger,
+        ask.clone(),
+        ask.but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), once(Some(0)))])),
+    );
+    let behind = Ask::new("n").but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), once(Some(0)))]));
     assert!(matches!(behind.clone().of(ledger), Ok(Admission::Stale)));
-    admitted(behind.but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), 1)])).of(ledger));
+    admitted(behind.but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), once(Some(1)))])).of(ledger));
+}
+
+fn a_moved_count_that_nothing_rests_on_is_counted_and_harmless(ledger: &SqliteLedger) {
+    let asks = (0..64)
+        .map(|n| Ask::new(&format!("m{n}")).but(|ask| ask.exercised = [("p".to_owned(), once(None))].into()))
+        .collect();
+    assert_eq!(race(ledger, asks), (64, Vec::new()));
+    assert_eq!(ledger.snapshot().unwrap().counts, [("p".to_owned(), 64)].into());
 }
 
 fn counts_add_up(ledger: &SqliteLedger) {
     for n in 0..3 {
-        let ask = Ask::new(&format!("m{n}"))
-            .but(|ask| ask.exercised = BTreeMap::from([("p".to_owned(), n), (format!("q{n}"), 0)]));
+        let ask = Ask::new(&format!("m{n}")).but(|ask| {
+            ask.exercised = BTreeMap::from([("p".to_owned(), once(Some(n))), (format!("q{n}"), once(None))])
+        });
         admitted(ask.of(ledger));
     }
+    let several = Exercise { times: 5, rests_on: Some(3) };
+    admitted(Ask::new("m").but(|ask| ask.exercised = [("p".to_owned(), several)].into()).of(ledger));
     let counts = ledger.snapshot().unwrap().counts;
-    let expected = [("p", 3), ("q0", 1), ("q1", 1), ("q2", 1)];
+    let expected = [("p", 8), ("q0", 1), ("q1", 1), ("q2", 1)];
     assert_eq!(counts, expected.map(|(policy, count)| (policy.to_owned(), count)).into());
 }
 

@@ -58,7 +58,7 @@ pub enum LedgerError {
 pub struct LedgerSnapshot {
     /// Ids once seen revoked.
     pub revoked: BTreeSet<String>,
-    /// How often each policy's permissions were exercised.
+    /// How often each policy's permissions were exercised, by the policy's id, a space and its assigner.
     pub counts: BTreeMap<String, u64>,
 }
 
@@ -89,12 +89,21 @@ pub struct Candidate<'a> {
     pub challenge: &'a str,
     /// When the presentation was made.
     pub presentation_created: Instant,
-    /// Policies whose permissions are exercised, with the count that the evaluation saw.
-    pub exercised: BTreeMap<String, u64>,
+    /// Policies whose permissions are exercised, by the policy's id, a space and its assigner.
+    pub exercised: BTreeMap<String, Exercise>,
     /// Ids that must not have been revoked since the snapshot.
     pub leans_on: BTreeSet<String>,
     /// Duties of the permit.
     pub obligations: &'a BTreeSet<Obligation>,
+}
+
+/// How a candidate exercises the permissions of one policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exercise {
+    /// How often: once for each action on a target.
+    pub times: u64,
+    /// The count so far that the evaluation rests on, where it rests on one.
+    pub rests_on: Option<u64>,
 }
 
 /// What the ledger did with a candidate.
@@ -130,7 +139,13 @@ pub struct Entry<'a> {
     pub admission_refusal: Option<Reason>,
 }
 
-/// Proof that a row is durable. Only a ledger makes one.
+/// Proof that a row is durable. Only a ledger of this crate makes one:
+///
+/// ```compile_fail,E0451
+/// fn forge(other: writgate::ledger::Recorded) -> writgate::ledger::Recorded {
+///     writgate::ledger::Recorded { sequence: 7, ..other }
+/// }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Recorded {
     sequence: u64,

@@ -8,7 +8,7 @@ use super::{IntentGraph, target};
 use crate::config::Config;
 use crate::decision::PermittedAction;
 use crate::protocol::{ProtocolDocument, ProtocolSettings};
-use crate::refusal::{Reason, Refusal, Stage};
+use crate::refusal::{Reason, Refusal, Stage, cut};
 use crate::request::{Actor, CallerFacts};
 use crate::shape::ConformingIntent;
 use crate::vocab::{a2a, acl, odrl, rdf, schema, sh};
@@ -28,7 +28,7 @@ pub(crate) struct ActionsUnderTest {
     /// against the holder once that is verified.
     pub(crate) agent: Option<String>,
     /// Subjects of triples that are about neither the intent nor its actions and parameters: IRIs, and one `_:` for
-    /// all blank nodes, whose labels mean nothing.
+    /// all blank nodes, whose labels mean nothing. Cut like evidence, and closed with an ellipsis where there are more.
     pub(crate) unjudged_nodes: Vec<String>,
 }
 
@@ -48,6 +48,11 @@ pub(crate) struct ActionUnderTest {
 pub(crate) const RECIPIENT: &str = "recipient";
 /// The local name of `a2a:mode`.
 pub(crate) const MODE: &str = "mode";
+
+/// Octets of all targets and stated values, which reports repeat. Prefixes write them out of a far smaller message.
+const JUDGED_OCTETS: usize = 64 << 10;
+/// Unjudged nodes that are named; a server that gets more acts on none of them anyway.
+const UNJUDGED_NODES: usize = 64;
 
 /// Left operands, by local name, that only the server can answer: the instant, counts, the place in a chain, and facts
 /// about the world or the requester. No value of a message feeds them, whatever a configuration maps (threat 5).
@@ -170,7 +175,7 @@ impl Rules<'_> {
             }));
         }
         actions.sort_by_cached_key(ActionUnderTest::sort_key);
-        let unjudged_nodes = saying.unjudged_nodes();
+        let unjudged_nodes = saying.unjudged_nodes(self.config.limits.evidence_chars);
         Ok(ActionsUnderTest { actions, root_principal, policy_references, agent, unjudged_nodes })
     }
 
@@ -207,14 +212,20 @@ impl Rules<'_> {
             || !read_elsewhere() && (!self.config.closed_intents || self.request_paths.contains(predicate))
     }
 
-    /// An intent that is also an action of the mapping would be one that is not judged.
+    /// An intent or a parameter that is also an action, of this protocol or of the extension, would be one that is not
+    /// judged.
     fn check_types(&self, saying: &Saying<'_>) -> Result<(), Refusal> {
-        let types = saying.objects(saying.intent, rdf::TYPE).filter_map(iri);
-        let actions = types.filter(|class| self.settings.actions.contains_key(*class));
-        refuse_first(
-            Reason::IntentUnmapped,
-            actions.map(|class| (class, "the intent itself is typed as an action")),
-        )
+        let known = default_actions();
+        let nodes = std::iter::once(&saying.intent).chain(&saying.parameters);
+        let types = nodes.flat_map(|node| saying.objects(*node, rdf::TYPE));
+        let offences = types.filter_map(|class| match iri(class) {
+            None => Some(("", "a type that is not an IRI")),
+            Some(class) if self.settings.actions.contains_key(class) || known.contains_key(class) => {
+                Some((class, "a node that is no action of the intent is typed as one"))
+            }
+            Some(_) => None,
+        });
+        refuse_first(Reason::IntentUnmapped, offences)
     }
 
     /// The stated attributes of the intent's parameters (default: `purpose` alone).
@@ -333,6 +344,15 @@ impl Rules<'_> {
         if saying.actions.iter().any(|node| shared + own(node) > most) {
             return Err(refusal(Reason::LimitExceeded, "more stated values than are judged"));
         }
+        let stated = |predicate: &'static str| {
+            saying.actions.iter().flat_map(move |node| saying.objects(*node, predicate)).map(octets)
+        };
+        let parameters = parameters.values().flatten().map(|term| octets(term.as_ref()));
+        let targets = targets.iter().flatten().map(|target| target.len());
+        let all = targets.chain(parameters).chain(stated(schema::RECIPIENT)).chain(stated(a2a::MODE));
+        if all.sum::<usize>() > JUDGED_OCTETS {
+            return Err(refusal(Reason::LimitExceeded, "more octets of targets and values than are judged"));
+        }
         Ok(())
     }
 
@@ -419,7 +439,7 @@ impl<'graph> Saying<'graph> {
         self.graph.objects_for_subject_predicate(subject, NamedNodeRef::new_unchecked(predicate))
     }
 
-    fn unjudged_nodes(&self) -> Vec<String> {
+    fn unjudged_nodes(&self, chars: usize) -> Vec<String> {
         let mut judged: HashSet<_> = self.actions.iter().chain(&self.parameters).collect();
         judged.insert(&self.intent);
         let subjects =
@@ -428,7 +448,12 @@ impl<'graph> Saying<'graph> {
             NamedOrBlankNodeRef::NamedNode(name) => name.as_str(),
             NamedOrBlankNodeRef::BlankNode(_) => "_:",
         });
-        names.collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect()
+        let names: BTreeSet<_> = names.collect();
+        let more = (names.len() > UNJUDGED_NODES).then_some("…");
+        let mut shown: Vec<_> =
+            names.into_iter().take(UNJUDGED_NODES).chain(more).map(str::to_owned).collect();
+        shown.iter_mut().for_each(|name| cut(name, chars));
+        shown
     }
 }
 
@@ -504,6 +529,14 @@ impl ActionUnderTest {
             stated.push('\n');
         }
         (self.class.clone(), self.action.clone(), self.target.clone(), stated)
+    }
+}
+
+fn octets(term: TermRef<'_>) -> usize {
+    match term {
+        TermRef::NamedNode(name) => name.as_str().len(),
+        TermRef::Literal(literal) => literal.value().len() + literal.datatype().as_str().len(),
+        _ => 0,
     }
 }
 

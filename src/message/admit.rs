@@ -61,7 +61,15 @@ fn read(message: &MessageInput, limits: &Limits) -> Result<Form, Refusal> {
 }
 
 fn write(message: &a2a::Message, limits: &Limits) -> Result<Vec<u8>, JsonError> {
-    // Serialization recurses, so the depth of every embedded value is checked before it.
+    check_typed_depth(message, limits)?;
+    serde_json::to_vec(message).map_err(|_| JsonError::Malformed("a message that JSON cannot write"))
+}
+
+/// Serialization recurses, so the depth of every embedded value is checked before it.
+///
+/// # Errors
+/// [`JsonError::Limit`]
+pub(crate) fn check_typed_depth(message: &a2a::Message, limits: &Limits) -> Result<(), JsonError> {
     let of_parts =
         message.parts.iter().flat_map(|part| part.metadata.iter()).flat_map(|members| members.values());
     let of_message = message.metadata.iter().flat_map(|members| members.values());
@@ -69,11 +77,7 @@ fn write(message: &a2a::Message, limits: &Limits) -> Result<Vec<u8>, JsonError> 
         a2a::PartContent::Data(value) => Some(value),
         _ => None,
     });
-    of_parts
-        .chain(of_message)
-        .chain(contents)
-        .try_for_each(|value| strict_json::check_depth(value, limits))?;
-    serde_json::to_vec(message).map_err(|_| JsonError::Malformed("a message that JSON cannot write"))
+    of_parts.chain(of_message).chain(contents).try_for_each(|value| strict_json::check_depth(value, limits))
 }
 
 fn unreadable(error: JsonError) -> Refusal {

@@ -1,14 +1,22 @@
 //! RDFC-1.0 under a work budget (RDF Dataset Canonicalization 1.0).
+//!
+//! Written here, because a budget must be counted inside the algorithm, and because labels must follow the order in
+//! which temporary ones were issued, of however many: the reference `rdf-canon` sorts them as text, `b10` before `b2`.
 
 use super::{Budget, RdfError};
-use oxrdf::{Dataset, Graph, GraphName, GraphNameRef, NamedOrBlankNodeRef, QuadRef, TermRef};
-use rdf_canon::{CanonicalizationError, CanonicalizationOptions};
+use oxrdf::{BlankNodeRef, Dataset, Graph, GraphNameRef, NamedOrBlankNodeRef, QuadRef, TermRef};
 use sha2::{Digest, Sha256, Sha384};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
 
-/// Quads that all calls of Hash N-Degree Quads for one message may serialize, about: a call hashes the quads of every
-/// neighbour of its node, so a count of calls alone would not bound the work. The costliest W3C entry needs half.
-pub(super) const SERIALIZED_QUADS: usize = 1 << 16;
+/// Steps that all calls of Hash N-Degree Quads for one message may take: a quad of a call, or a node of an order that
+/// is gone through. A call hashes all quads of its node and goes through the orders of its neighbours, so a count of
+/// calls alone would not bound the work. The costliest W3C entry that is to pass takes half.
+pub(super) const STEPS: usize = 1 << 14;
+
+/// Calls of Hash N-Degree Quads within each other, each a few stack frames. The nodes of a real paper that are alike are
+/// alike a few steps deep.
+const DEPTH: usize = 128;
 
 /// The hash that RDFC-1.0 uses internally and the caller uses on the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,10 +37,12 @@ pub(crate) fn dataset(
     hash: HashAlgorithm,
     budget: &mut Budget,
 ) -> Result<String, RdfError> {
-    let dataset = older(dataset)?;
-    let labels = labels(&dataset, hash, budget)?;
-    let relabelled = rdf_canon::relabel(&dataset, &labels).map_err(|_| RdfError::BudgetExceeded)?;
-    Ok(rdf_canon::serialize(&relabelled))
+    let labels = labels(dataset, hash, budget)?;
+    let label = |node: BlankNodeRef<'_>| labels.get(node.as_str()).map_or("", String::as_str);
+    let mut lines: Vec<String> = dataset.iter().map(|quad| line(quad, label)).collect();
+    // Of distinct quads, the canonical lines are distinct too.
+    lines.sort_unstable();
+    Ok(lines.concat())
 }
 
 /// Canonical N-Quads of a graph.
@@ -40,174 +50,331 @@ pub(crate) fn dataset(
 /// # Errors
 /// [`RdfError::BudgetExceeded`]; what was spent stays spent.
 pub(crate) fn graph(graph: &Graph, budget: &mut Budget) -> Result<String, RdfError> {
-    let quads = graph.iter().map(|triple| triple.in_graph(GraphNameRef::DefaultGraph).into_owned());
+    let quads = graph.iter().map(|triple| triple.in_graph(GraphNameRef::DefaultGraph));
     dataset(&quads.collect(), HashAlgorithm::Sha256, budget)
 }
 
-/// The canonical issuer's map: from labels of the dataset to canonical labels.
+/// The canonical issuer's map (4.4): from labels of the dataset to canonical labels.
 fn labels(
-    dataset: &oxrdf02::Dataset,
+    dataset: &Dataset,
     hash: HashAlgorithm,
     budget: &mut Budget,
 ) -> Result<HashMap<String, String>, RdfError> {
     budget.canonicalizations = budget.canonicalizations.checked_sub(1).ok_or(RdfError::BudgetExceeded)?;
-    // rdf-canon takes a limit of calls but does not tell how many it made. Most datasets make none; for the others
-    // the limit is doubled until it suffices, and the limit that sufficed is what is charged.
-    if let Some(labels) = issue(dataset, hash, 0)? {
-        return Ok(labels);
-    }
-    let cost = cost_of_a_call(dataset);
-    let most = budget.canonicalization_calls.min(budget.serialized_quads / cost);
-    let mut limit = 1;
-    loop {
-        let charge = limit.min(most);
-        if let Some(labels) = issue(dataset, hash, charge)? {
-            budget.canonicalization_calls = budget.canonicalization_calls.saturating_sub(charge);
-            budget.serialized_quads = budget.serialized_quads.saturating_sub(charge.saturating_mul(cost));
-            return Ok(labels);
-        }
-        if charge == most {
-            budget.canonicalization_calls = 0;
-            return Err(RdfError::BudgetExceeded);
-        }
-        limit *= 2;
-    }
+    let mut state = State::new(dataset, hash);
+    state.issue_all(budget)?;
+    let canonical = state.canonical.nodes.iter().enumerate();
+    Ok(canonical
+        .filter_map(|(number, node)| Some(((*state.names.get(*node)?).to_owned(), format!("c14n{number}"))))
+        .collect())
 }
 
-/// One run with a limit of calls; `None` if it does not suffice.
-fn issue(
-    dataset: &oxrdf02::Dataset,
+/// A blank node, by its place in [`State::names`].
+type Node = usize;
+
+/// The canonicalization state (4.3).
+struct State<'d> {
     hash: HashAlgorithm,
-    calls: usize,
-) -> Result<Option<HashMap<String, String>>, RdfError> {
-    let options = CanonicalizationOptions { hndq_call_limit: Some(calls) };
-    let issued = match hash {
-        HashAlgorithm::Sha256 => rdf_canon::issue_with::<Sha256>(dataset, &options),
-        HashAlgorithm::Sha384 => rdf_canon::issue_with::<Sha384>(dataset, &options),
-    };
-    match issued {
-        Ok(labels) => Ok(Some(labels)),
-        Err(CanonicalizationError::HndqCallLimitExceeded(_)) => Ok(None),
-        Err(_) => Err(RdfError::BudgetExceeded),
+    names: Vec<&'d str>,
+    /// The quads that each node is a component of.
+    quads: Vec<Vec<Related<'d>>>,
+    /// The first-degree hash of each node (4.6).
+    first_degree: Vec<String>,
+    canonical: Issuer,
+}
+
+/// A quad of a node, as Hash N-Degree Quads reads it: the predicate, and its blank nodes with their positions.
+struct Related<'d> {
+    predicate: &'d str,
+    nodes: Vec<(char, Node)>,
+}
+
+/// An identifier issuer (4.5): labels are the nodes' places in order of issue.
+#[derive(Clone, Default)]
+struct Issuer {
+    nodes: Vec<Node>,
+    places: HashMap<Node, usize>,
+}
+
+impl Issuer {
+    fn place(&self, node: Node) -> Option<usize> {
+        self.places.get(&node).copied()
+    }
+
+    fn issue(&mut self, node: Node) -> usize {
+        let next = self.nodes.len();
+        let place = *self.places.entry(node).or_insert(next);
+        if place == next {
+            self.nodes.push(node);
+        }
+        place
     }
 }
 
-/// The most quads that one call of Hash N-Degree Quads serializes, at least one. Where one node is the same neighbour
-/// several times (in different graphs, or as the name of a graph), RDFC-1.0 also goes through all orders of these
-/// repetitions without making a call; a step of an order counts like a quad.
-fn cost_of_a_call(dataset: &oxrdf02::Dataset) -> usize {
-    let mut quads_of: HashMap<&str, Vec<oxrdf02::QuadRef<'_>>> = HashMap::new();
-    for quad in dataset {
-        for (_, label) in blank_nodes(quad) {
-            quads_of.entry(label).or_default().push(quad);
-        }
-    }
-    let mut same_hash: HashMap<[u8; 32], Vec<&str>> = HashMap::new();
-    for (label, quads) in &quads_of {
-        same_hash.entry(first_degree(label, quads)).or_default().push(label);
-    }
-    let mut most = 1;
-    for label in same_hash.values().filter(|labels| labels.len() > 1).flatten() {
-        let mut cost = 0usize;
-        let mut repetitions: HashMap<(char, &str, &str), usize> = HashMap::new();
-        for quad in quads_of.get(label).into_iter().flatten() {
-            for (position, related) in blank_nodes(*quad).filter(|(_, related)| related != label) {
-                cost = cost.saturating_add(quads_of.get(related).map_or(0, Vec::len));
-                let predicate = if position == 'g' { "" } else { quad.predicate.as_str() };
-                *repetitions.entry((position, predicate, related)).or_default() += 1;
+impl<'d> State<'d> {
+    fn new(dataset: &'d Dataset, hash: HashAlgorithm) -> Self {
+        let mut places: HashMap<&str, Node> = HashMap::new();
+        let mut state =
+            Self { hash, names: vec![], quads: vec![], first_degree: vec![], canonical: Issuer::default() };
+        let mut lines: Vec<Vec<String>> = Vec::new();
+        for quad in dataset {
+            let blank: Vec<_> = blank_nodes(quad)
+                .map(|(position, name)| {
+                    let node = *places.entry(name).or_insert_with(|| {
+                        state.names.push(name);
+                        state.quads.push(Vec::new());
+                        lines.push(Vec::new());
+                        state.names.len() - 1
+                    });
+                    (position, node)
+                })
+                .collect();
+            let mut nodes: Vec<_> = blank.iter().map(|(_, node)| *node).collect();
+            nodes.sort_unstable();
+            nodes.dedup();
+            for node in nodes {
+                let name = state.names.get(node).copied().unwrap_or_default();
+                let own = |other: BlankNodeRef<'_>| if other.as_str() == name { "a" } else { "z" };
+                if let (Some(quads), Some(lines)) = (state.quads.get_mut(node), lines.get_mut(node)) {
+                    quads.push(Related { predicate: quad.predicate.as_str(), nodes: blank.clone() });
+                    lines.push(line(quad, own));
+                }
             }
         }
-        let orders = repetitions.values().map(|count| steps_of_all_orders(*count));
-        most = most.max(orders.fold(cost, usize::saturating_add));
+        for mut lines in lines {
+            lines.sort_unstable();
+            state.first_degree.push(state.digest(&lines.concat()));
+        }
+        state
     }
-    most
+
+    /// The algorithm's steps 4 and 5: nodes with a first-degree hash of their own, then the others.
+    fn issue_all(&mut self, budget: &mut Budget) -> Result<(), RdfError> {
+        let mut alike: BTreeMap<&str, Vec<Node>> = BTreeMap::new();
+        for (node, hash) in self.first_degree.iter().enumerate() {
+            alike.entry(hash).or_default().push(node);
+        }
+        let (single, shared): (Vec<_>, Vec<_>) = alike.into_values().partition(|nodes| nodes.len() == 1);
+        for node in single.into_iter().flatten() {
+            self.canonical.issue(node);
+        }
+        for nodes in shared {
+            let mut paths = Vec::new();
+            for node in nodes {
+                if self.canonical.place(node).is_none() {
+                    let mut issuer = Issuer::default();
+                    issuer.issue(node);
+                    paths.push(self.n_degree(node, issuer, 1, budget)?);
+                }
+            }
+            // Equal hashes are of nodes that an automorphism exchanges: their order changes nothing.
+            paths.sort_by(|one, other| one.0.cmp(&other.0));
+            for node in paths.into_iter().flat_map(|(_, issuer)| issuer.nodes) {
+                self.canonical.issue(node);
+            }
+        }
+        Ok(())
+    }
+
+    /// Hash N-Degree Quads (4.8).
+    fn n_degree(
+        &self,
+        node: Node,
+        mut issuer: Issuer,
+        depth: usize,
+        budget: &mut Budget,
+    ) -> Result<(String, Issuer), RdfError> {
+        if depth > DEPTH {
+            return Err(RdfError::BudgetExceeded);
+        }
+        let calls = budget.canonicalization_calls.checked_sub(1);
+        budget.canonicalization_calls = calls.ok_or(RdfError::BudgetExceeded)?;
+        let mut data = String::new();
+        for (hash, neighbours) in self.neighbours(node, &issuer, budget)? {
+            data.push_str(&hash);
+            let (path, chosen) = self.shortest(neighbours, issuer, depth, budget)?;
+            data.push_str(&path);
+            issuer = chosen;
+        }
+        Ok((self.digest(&data), issuer))
+    }
+
+    /// The node's neighbours by related hash (4.8 step 3).
+    fn neighbours(
+        &self,
+        node: Node,
+        issuer: &Issuer,
+        budget: &mut Budget,
+    ) -> Result<BTreeMap<String, Vec<Node>>, RdfError> {
+        let mut neighbours: BTreeMap<String, Vec<Node>> = BTreeMap::new();
+        for quad in self.quads.get(node).into_iter().flatten() {
+            spend(budget, 1)?;
+            for (position, related) in quad.nodes.iter().filter(|(_, related)| *related != node) {
+                let hash = self.related(*related, quad.predicate, issuer, *position);
+                neighbours.entry(hash).or_default().push(*related);
+            }
+        }
+        Ok(neighbours)
+    }
+
+    /// Hash Related Blank Node (4.7).
+    fn related(&self, node: Node, predicate: &str, issuer: &Issuer, position: char) -> String {
+        let mut input = String::from(position);
+        if position != 'g' {
+            input.push('<');
+            input.push_str(predicate);
+            input.push('>');
+        }
+        if !self.push_label(&mut input, node, issuer) {
+            input.push_str(self.first_degree.get(node).map_or("", String::as_str));
+        }
+        self.digest(&input)
+    }
+
+    /// The least path over all orders of alike neighbours, with the issuer that wrote it (4.8 step 5.4).
+    fn shortest(
+        &self,
+        mut order: Vec<Node>,
+        issuer: Issuer,
+        depth: usize,
+        budget: &mut Budget,
+    ) -> Result<(String, Issuer), RdfError> {
+        order.sort_unstable();
+        let mut least: Option<(String, Issuer)> = None;
+        loop {
+            spend(budget, order.len())?;
+            let bound = least.as_ref().map(|(path, _)| path.as_str());
+            if let Some(found) = self.path(&order, issuer.clone(), bound, depth, budget)? {
+                least = Some(found);
+            }
+            if !next_order(&mut order) {
+                return Ok(least.unwrap_or((String::new(), issuer)));
+            }
+        }
+    }
+
+    /// The path of one order; `None` where it is not less than `bound`.
+    fn path(
+        &self,
+        order: &[Node],
+        mut issuer: Issuer,
+        bound: Option<&str>,
+        depth: usize,
+        budget: &mut Budget,
+    ) -> Result<Option<(String, Issuer)>, RdfError> {
+        let exceeds = |path: &str| bound.is_some_and(|bound| path.len() >= bound.len() && path > bound);
+        let mut path = String::new();
+        let mut pending = Vec::new();
+        for node in order {
+            if !self.push_label(&mut path, *node, &issuer) {
+                pending.push(*node);
+                push(&mut path, 'b', issuer.issue(*node));
+            }
+            if exceeds(&path) {
+                return Ok(None);
+            }
+        }
+        for node in pending {
+            let (hash, after) = self.n_degree(node, issuer.clone(), depth + 1, budget)?;
+            push(&mut path, 'b', issuer.issue(node));
+            path.push('<');
+            path.push_str(&hash);
+            path.push('>');
+            issuer = after;
+            if exceeds(&path) {
+                return Ok(None);
+            }
+        }
+        Ok(bound.is_none_or(|bound| path.as_str() < bound).then_some((path, issuer)))
+    }
+
+    /// Writes the node's canonical label or else the one of `issuer`, if it has either.
+    fn push_label(&self, text: &mut String, node: Node, issuer: &Issuer) -> bool {
+        match (self.canonical.place(node), issuer.place(node)) {
+            (Some(place), _) => push(text, 'c', place),
+            (None, Some(place)) => push(text, 'b', place),
+            (None, None) => return false,
+        }
+        true
+    }
+
+    fn digest(&self, text: &str) -> String {
+        let mut hexadecimal = String::new();
+        let octets = match self.hash {
+            HashAlgorithm::Sha256 => Sha256::digest(text).to_vec(),
+            HashAlgorithm::Sha384 => Sha384::digest(text).to_vec(),
+        };
+        for octet in octets {
+            // Writing to a String cannot fail.
+            let _ = write!(hexadecimal, "{octet:02x}");
+        }
+        hexadecimal
+    }
 }
 
-fn steps_of_all_orders(items: usize) -> usize {
-    (1..=items).fold(items, usize::saturating_mul)
+/// Writes a label: `_:c14n0` or `_:b0`.
+fn push(text: &mut String, prefix: char, place: usize) {
+    let prefix = if prefix == 'c' { "c14n" } else { "b" };
+    // Writing to a String cannot fail.
+    let _ = write!(text, "_:{prefix}{place}");
 }
 
-/// A digest that two blank nodes share exactly if RDFC-1.0 gives them the same first-degree hash.
-fn first_degree(label: &str, quads: &[oxrdf02::QuadRef<'_>]) -> [u8; 32] {
-    let mut lines: Vec<String> = quads
-        .iter()
-        .map(|quad| {
-            let blank = |other: &str| if other == label { "_:a".to_owned() } else { "_:z".to_owned() };
-            let subject = match quad.subject {
-                oxrdf02::SubjectRef::BlankNode(node) => blank(node.as_str()),
-                other => other.to_string(),
-            };
-            let object = match quad.object {
-                oxrdf02::TermRef::BlankNode(node) => blank(node.as_str()),
-                other => other.to_string(),
-            };
-            let graph = match quad.graph_name {
-                oxrdf02::GraphNameRef::BlankNode(node) => blank(node.as_str()),
-                other => other.to_string(),
-            };
-            format!("{subject} {} {object} {graph}\n", quad.predicate)
-        })
-        .collect();
-    lines.sort_unstable();
-    Sha256::digest(lines.concat()).into()
+fn spend(budget: &mut Budget, steps: usize) -> Result<(), RdfError> {
+    let left = budget.canonicalization_steps.checked_sub(steps);
+    budget.canonicalization_steps = left.ok_or(RdfError::BudgetExceeded)?;
+    Ok(())
+}
+
+/// The next order of the items, each order of equal ones counting once; false after the last.
+fn next_order(items: &mut [Node]) -> bool {
+    let rises = |items: &[Node], at: usize| items.get(at).zip(items.get(at + 1)).is_some_and(|(a, b)| a < b);
+    let Some(pivot) = (0..items.len()).rev().find(|at| rises(items, *at)) else { return false };
+    let greater = |at: &usize| items.get(*at) > items.get(pivot);
+    let Some(swap) = (pivot..items.len()).rev().find(greater) else { return false };
+    items.swap(pivot, swap);
+    if let Some(tail) = items.get_mut(pivot + 1..) {
+        tail.reverse();
+    }
+    true
 }
 
 /// The blank nodes of a quad with their RDFC-1.0 position.
-fn blank_nodes(quad: oxrdf02::QuadRef<'_>) -> impl Iterator<Item = (char, &str)> {
+fn blank_nodes(quad: QuadRef<'_>) -> impl Iterator<Item = (char, &str)> {
     let subject = match quad.subject {
-        oxrdf02::SubjectRef::BlankNode(node) => Some(('s', node.as_str())),
-        _ => None,
+        NamedOrBlankNodeRef::BlankNode(node) => Some(('s', node.as_str())),
+        NamedOrBlankNodeRef::NamedNode(_) => None,
     };
     let object = match quad.object {
-        oxrdf02::TermRef::BlankNode(node) => Some(('o', node.as_str())),
+        TermRef::BlankNode(node) => Some(('o', node.as_str())),
         _ => None,
     };
     let graph = match quad.graph_name {
-        oxrdf02::GraphNameRef::BlankNode(node) => Some(('g', node.as_str())),
+        GraphNameRef::BlankNode(node) => Some(('g', node.as_str())),
         _ => None,
     };
     subject.into_iter().chain(object).chain(graph)
 }
 
-/// rdf-canon still speaks oxrdf 0.2. The terms were checked when they were parsed.
-fn older(dataset: &Dataset) -> Result<oxrdf02::Dataset, RdfError> {
-    let quads: Option<_> = dataset.iter().map(older_quad).collect();
-    quads.ok_or_else(|| RdfError::Malformed("RDF 1.2 terms have no canonical form".into()))
-}
-
-fn older_quad(quad: QuadRef<'_>) -> Option<oxrdf02::Quad> {
-    let named = |node: oxrdf::NamedNodeRef<'_>| oxrdf02::NamedNode::new_unchecked(node.as_str());
-    let blank = |node: oxrdf::BlankNodeRef<'_>| oxrdf02::BlankNode::new_unchecked(node.as_str());
-    let subject: oxrdf02::Subject = match quad.subject {
-        NamedOrBlankNodeRef::NamedNode(node) => named(node).into(),
-        NamedOrBlankNodeRef::BlankNode(node) => blank(node).into(),
+/// A quad's line of canonical N-Quads, its blank nodes labelled by `label`.
+fn line<'l>(quad: QuadRef<'_>, label: impl Fn(BlankNodeRef<'_>) -> &'l str) -> String {
+    let mut line = String::new();
+    // Writing to a String cannot fail.
+    let _ = match quad.subject {
+        NamedOrBlankNodeRef::BlankNode(node) => write!(line, "_:{}", label(node)),
+        NamedOrBlankNodeRef::NamedNode(node) => write!(line, "{node}"),
     };
-    let object: oxrdf02::Term = match quad.object {
-        TermRef::NamedNode(node) => named(node).into(),
-        TermRef::BlankNode(node) => blank(node).into(),
-        TermRef::Literal(literal) => older_literal(literal)?.into(),
-        TermRef::Triple(_) => return None,
+    let _ = write!(line, " {} ", quad.predicate);
+    let _ = match quad.object {
+        TermRef::BlankNode(node) => write!(line, "_:{}", label(node)),
+        other => write!(line, "{other}"),
     };
-    let graph: oxrdf02::GraphName = match quad.graph_name.into_owned() {
-        GraphName::NamedNode(node) => named(node.as_ref()).into(),
-        GraphName::BlankNode(node) => blank(node.as_ref()).into(),
-        GraphName::DefaultGraph => oxrdf02::GraphName::DefaultGraph,
+    let _ = match quad.graph_name {
+        GraphNameRef::BlankNode(node) => write!(line, " _:{}", label(node)),
+        GraphNameRef::NamedNode(node) => write!(line, " {node}"),
+        GraphNameRef::DefaultGraph => Ok(()),
     };
-    Some(oxrdf02::Quad::new(subject, named(quad.predicate), object, graph))
-}
-
-fn older_literal(literal: oxrdf::LiteralRef<'_>) -> Option<oxrdf02::Literal> {
-    let value = literal.value();
-    match (literal.language(), literal.direction()) {
-        (Some(language), None) => {
-            Some(oxrdf02::Literal::new_language_tagged_literal_unchecked(value, language))
-        }
-        (None, None) => {
-            let datatype = oxrdf02::NamedNode::new_unchecked(literal.datatype().as_str());
-            Some(oxrdf02::Literal::new_typed_literal(value, datatype))
-        }
-        (_, Some(_)) => None,
-    }
+    line.push_str(" .\n");
+    line
 }
 
 #[cfg(test)]

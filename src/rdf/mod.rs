@@ -67,7 +67,7 @@ pub(crate) enum RdfError {
 pub(crate) struct Budget {
     canonicalization_calls: usize,
     canonicalizations: usize,
-    serialized_quads: usize,
+    canonicalization_steps: usize,
 }
 
 impl Budget {
@@ -75,7 +75,7 @@ impl Budget {
         Self {
             canonicalization_calls: limits.canonicalization_calls,
             canonicalizations: limits.canonicalizations,
-            serialized_quads: canon::SERIALIZED_QUADS,
+            canonicalization_steps: canon::STEPS,
         }
     }
 }

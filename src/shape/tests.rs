@@ -651,3 +651,64 @@ mod vectors {
         }
     }
 }
+
+/// Shapes and data as the engine reads them, with labels in order of appearance.
+fn read(text: &str) -> Graph {
+    crate::rdf::parse_graph(
+        &format!("{PREFIXES}{text}"),
+        crate::rdf::RdfMediaType::Turtle,
+        &Limits::default(),
+    )
+    .expect("the test's Turtle is well-formed")
+}
+
+#[test]
+fn one_intent_gets_one_answer_whatever_the_order_of_the_shapes() {
+    let property = "[ sh:path ex:p; sh:minCount 1 ], ".repeat(8);
+    let others = "[ sh:path ex:q; sh:node [ sh:nodeKind sh:IRI; sh:pattern \"x\"; sh:maxLength 1 ] ],
+        [ sh:path ex:q; sh:or ( [ sh:datatype xsd:date ] [ sh:class ex:C ] ); sh:message \"a\"@en, \"b\"@de, \"c\" ],
+        [ sh:path ex:q; sh:xone ( [ sh:minInclusive 1 ] [ sh:maxInclusive 9 ] ) ],
+        [ sh:path [ sh:alternativePath ( ex:q ex:r ) ]; sh:not [ sh:nodeKind sh:Literal ] ]";
+    let shapes = format!("ex:S a sh:NodeShape; sh:closed true; sh:property {property} {others}.");
+    let data = "ex:i ex:q 1, 2, 3, \"x\", ex:y, [], []; ex:r \"1\"^^xsd:integer, \"01\"^^xsd:integer; ex:s ex:t, ex:u.";
+    let judged = || {
+        let compiled = CompiledShapes::compile(&read(&shapes), &[node("S")]).expect("the shapes compile");
+        format!("{:?}", compiled.validate_focus(&read(data), &node("i"), &Limits::default()))
+    };
+    let first = judged();
+    assert!(first.contains("Violates"));
+    for _ in 0..40 {
+        assert_eq!(judged(), first);
+    }
+}
+
+#[test]
+fn the_budget_that_an_intent_needs_is_one_number() {
+    let shapes = "ex:S a sh:NodeShape; sh:property
+        [ sh:path ex:q; sh:or ( [ sh:datatype xsd:date ] [ sh:node ex:N ] ex:M ) ],
+        [ sh:path ex:q; sh:xone ( ex:N ex:M [ sh:nodeKind sh:Literal ] ) ],
+        [ sh:path ex:q; sh:not [ sh:and ( ex:N ex:M ) ] ],
+        [ sh:path ex:q; sh:qualifiedValueShape ex:N; sh:qualifiedMinCount 1; sh:qualifiedValueShapesDisjoint true ],
+        [ sh:path ( ex:q [ sh:zeroOrMorePath ex:r ] ); sh:node ex:M ].
+        ex:N a sh:NodeShape; sh:property [ sh:path ex:r; sh:minCount 1; sh:node ex:M ].
+        ex:M a sh:NodeShape; sh:property [ sh:path ex:r; sh:maxCount 2; sh:nodeKind sh:IRI ].";
+    let data = "ex:i ex:q 1, ex:a, ex:b, ex:c, [ ex:r ex:a, ex:b, ex:c ]. ex:a ex:r ex:b, ex:c. ex:b ex:r ex:c, 1. ex:c ex:r ex:a.";
+    let needed = || {
+        let compiled = CompiledShapes::compile(&read(shapes), &[node("S")]).expect("the shapes compile");
+        let within = |steps: usize| {
+            let limits = Limits { validation_steps: steps, ..Limits::default() };
+            !matches!(compiled.validate_focus(&read(data), &node("i"), &limits), Err(ShapeError::Budget))
+        };
+        let (mut low, mut high) = (0, 50_000);
+        while low + 1 < high {
+            let middle = (low + high) / 2;
+            if within(middle) { high = middle } else { low = middle }
+        }
+        high
+    };
+    let first = needed();
+    assert!((50..50_000).contains(&first), "{first}");
+    for _ in 0..20 {
+        assert_eq!(needed(), first);
+    }
+}

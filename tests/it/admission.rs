@@ -207,3 +207,117 @@ fn racing_threads_get_one_allow() {
     });
     assert_eq!(allowed, 1);
 }
+
+/// Decisions under one mandate do not make each other's evaluation stale.
+#[test]
+fn different_messages_of_one_mandate_are_all_allowed_at_once() {
+    let file = LedgerFile::new("crowd");
+    let engine = engine_on(file.create_first(), TestClock::at(noon()));
+    let asks: Vec<_> = (0..16)
+        .map(|n| {
+            let mut ask = grant();
+            (ask.id, ask.nonce) = (format!("msg-{n}"), format!("a-challenge-of-its-own-{n}"));
+            ask
+        })
+        .collect();
+    let start = std::sync::Barrier::new(asks.len());
+    std::thread::scope(|scope| {
+        for ask in &asks {
+            scope.spawn(|| {
+                start.wait();
+                assert_allowed(&decide(&engine, ask));
+            });
+        }
+    });
+}
+
+/// A clock that is ahead for one reading, and right for all others.
+#[derive(Debug)]
+struct LeapingClock(std::sync::atomic::AtomicUsize);
+
+impl writgate::Clock for LeapingClock {
+    fn now(&self) -> writgate::Instant {
+        // The first reading is the decision's id, the second its snapshot, the third its admission.
+        let ahead = self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 1;
+        noon() + if ahead { TimeDelta::seconds(30) } else { TimeDelta::zero() }
+    }
+}
+
+#[test]
+fn what_begins_only_by_a_clock_that_was_ahead_has_not_begun() {
+    let mut draft = world().mandate_draft().unwrap();
+    draft.valid_from = Some(noon() + TimeDelta::seconds(20));
+    let mut ask = grant();
+    ask.credentials = vec![draft.issue().unwrap()];
+    let ledger = SqliteLedger::in_memory_first(DOMAIN, TimeDelta::seconds(60)).unwrap();
+    let clock = Arc::new(LeapingClock(Default::default()));
+    let engine = Engine::new(world().config(noon()).unwrap(), Arc::new(ledger), clock).unwrap();
+    assert_eq!(refused(&decide(&engine, &ask)).reason(), Reason::NotYetValid);
+}
+
+/// One nonce is good for one allow, whether it is answered plainly or bound to a message.
+#[test]
+fn a_nonce_is_consumed_in_either_mode() {
+    for (first, second) in [(false, true), (true, false), (true, true)] {
+        let engine = support::engine();
+        let ask = |bound, id: &str| writgate::worked_example::Ask { bound, id: id.to_owned(), ..grant() };
+        assert_allowed(&decide(&engine, &ask(first, "msg-1")));
+        let decided = decide(&engine, &ask(second, "msg-2"));
+        assert_eq!(refused(&decided).reason(), Reason::ChallengeUsed, "{first} {second}");
+    }
+}
+
+#[test]
+fn engines_on_one_file_share_its_memory() {
+    let file = LedgerFile::new("shared");
+    let first = engine_on(file.create_first(), TestClock::at(noon()));
+    let second = engine_on(file.open(), TestClock::at(noon()));
+    assert_allowed(&decide(&first, &grant()));
+    assert_eq!(refused(&decide(&second, &grant())).reason(), Reason::DuplicateMessage);
+    let mut other = grant();
+    other.id = "msg-2".to_owned();
+    assert_eq!(refused(&decide(&second, &other)).reason(), Reason::ChallengeUsed);
+    other.nonce = "another-nonce-0123456789".to_owned();
+    assert_allowed(&decide(&second, &other));
+    assert_eq!(refused(&decide(&first, &other)).reason(), Reason::DuplicateMessage);
+}
+
+/// What is refused or not ours must be recorded, too.
+#[test]
+fn a_refusal_that_cannot_be_recorded_says_so() {
+    let file = LedgerFile::new("unrecorded");
+    let engine = engine_on(file.create_first(), TestClock::at(noon()));
+    rusqlite::Connection::open(&file.0).unwrap().execute_batch("DROP TABLE reports").unwrap();
+    let prose = serde_json::json!({ "messageId": "m", "contextId": "ctx-1", "role": "ROLE_USER", "parts": [{ "text": "x" }] });
+    for message in [writgate::MessageInput::Bytes(b"{".to_vec()), octets(&prose)] {
+        let decided = engine.decide(message, world().facts());
+        assert_eq!(refused(&decided).reason(), Reason::LedgerUnavailable);
+        assert_eq!(decided.report.envelope.sequence, 0);
+    }
+}
+
+/// What is returned is what was recorded, to the octet.
+#[test]
+fn the_report_that_is_returned_is_the_row_that_was_written() {
+    let file = LedgerFile::new("rows");
+    let engine = engine_on(file.create_first(), TestClock::at(noon()));
+    let decided = [
+        decide(&engine, &grant()),
+        decide(&engine, &grant()),
+        engine.decide(writgate::MessageInput::Bytes(b"{".to_vec()), world().facts()),
+    ];
+    let connection = rusqlite::Connection::open(&file.0).unwrap();
+    for (row, decided) in (1i64..).zip(&decided) {
+        let (text, hash): (String, Vec<u8>) = connection
+            .query_row("SELECT report, row_hash FROM reports WHERE sequence = ?1", (row,), |columns| {
+                Ok((columns.get(0)?, columns.get(1)?))
+            })
+            .unwrap();
+        let stored: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(stored, serde_json::to_value(&decided.report).unwrap());
+        if let Decision::Allow(permit) = &decided.decision {
+            let hexadecimal: String = hash.iter().map(|octet| format!("{octet:02x}")).collect();
+            assert_eq!(permit.record(), (1, hexadecimal));
+        }
+    }
+}

@@ -1,9 +1,9 @@
 //! Bad input of every kind gets its refusal: nothing panics, fetches or hangs.
 
-use crate::support::{evaluate, grant, read, reason, world};
+use crate::support::{engine, evaluate, grant, noon, read, reason, world};
 use serde_json::{Value, json};
 use writgate::worked_example::Intent;
-use writgate::{Outcome, Reason};
+use writgate::{Evaluation, MessageInput, Outcome, Reason, Request};
 
 fn message() -> Value {
     grant().message().unwrap()
@@ -140,4 +140,36 @@ fn the_facts_of_the_caller_are_not_taken_from_the_message() {
     let mut facts = world().facts();
     facts.challenge = Some("a-challenge-that-was-not-answered".to_owned());
     assert_eq!(reason(crate::support::evaluate_with(bytes(&value), facts)), Reason::ChallengeMismatch);
+}
+
+fn evaluate_typed(message: a2a::Message) -> Evaluation {
+    let engine = engine();
+    let snapshot = engine.snapshot(noon()).unwrap();
+    let message = MessageInput::Typed(Box::new(message));
+    let request = Request { message, facts: world().facts(), snapshot };
+    let evaluation = engine.evaluate(&request);
+    // Dropping a deep value recurses, which is its maker's affair.
+    std::mem::forget(request);
+    evaluation
+}
+
+#[test]
+fn a_typed_message_of_any_depth_is_refused_without_being_written() {
+    let mut typed: a2a::Message = serde_json::from_value(message()).unwrap();
+    let deep = (0..100_000).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
+    typed.metadata = Some([("deep".to_owned(), deep)].into());
+    assert_eq!(reason(evaluate_typed(typed)), Reason::LimitExceeded);
+}
+
+#[test]
+fn equal_typed_messages_have_equal_reports_also_where_they_are_not_read() {
+    let digest = || {
+        let mut typed: a2a::Message = serde_json::from_value(message()).unwrap();
+        typed.message_id = String::new();
+        typed.metadata = Some((0..20).map(|key| (format!("key-{key}"), json!(key))).collect());
+        let evaluation = evaluate_typed(typed);
+        assert_eq!(evaluation.report.reason, Some(Reason::MessageMalformed));
+        evaluation.report.message_digest
+    };
+    assert_eq!(digest(), digest());
 }

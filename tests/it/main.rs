@@ -10,8 +10,10 @@
 
 mod admission;
 mod command_line;
+mod delegation;
 mod documents;
 mod hostile;
+mod mutation;
 mod public_interface;
 mod support;
 mod vectors;

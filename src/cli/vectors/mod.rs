@@ -179,15 +179,26 @@ impl Folder {
         }
     }
 
-    /// The text that a string stands for, and the media type that its ending stands for (Turtle otherwise).
+    /// The text that a string stands for, and its media type: what its ending stands for, JSON-LD where it is itself
+    /// an object (which is no Turtle), and Turtle otherwise.
     fn rdf(&self, text: &str) -> Result<(String, crate::rdf::RdfMediaType), Failure> {
-        let media_type = if text.ends_with(".jsonld") || text.ends_with(".json") {
-            crate::rdf::RdfMediaType::JsonLd
-        } else {
-            crate::rdf::RdfMediaType::Turtle
-        };
+        let is_json =
+            text.ends_with(".jsonld") || text.ends_with(".json") || text.trim_start().starts_with('{');
+        let media_type =
+            if is_json { crate::rdf::RdfMediaType::JsonLd } else { crate::rdf::RdfMediaType::Turtle };
         let octets = self.octets(text)?;
         Ok((String::from_utf8(octets).map_err(|_| Failure::new("not UTF-8"))?, media_type))
+    }
+
+    /// The JSON value that a member stands for: itself, or the text of the file that it names, read strictly.
+    fn json(&self, value: &Value) -> Option<Value> {
+        match value.as_str().and_then(|text| self.file(text)) {
+            Some(path) => {
+                let octets = output::read(&path).ok()?;
+                crate::message::strict_json::read(&octets, &crate::limits::Limits::default()).ok()
+            }
+            None => Some(value.clone()),
+        }
     }
 }
 

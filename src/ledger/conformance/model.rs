@@ -6,7 +6,15 @@ use proptest::prelude::*;
 /// One step; few names, so that they meet.
 #[derive(Debug, Clone)]
 enum Step {
-    Admit { id: u8, content: u8, context: Option<u8>, holder: u8, challenge: u8, policy: u8, seen: u64 },
+    Admit {
+        id: u8,
+        content: u8,
+        context: Option<u8>,
+        holder: u8,
+        challenge: u8,
+        policy: u8,
+        seen: Option<u64>,
+    },
     Record,
     Revoke(u8),
 }
@@ -31,17 +39,17 @@ struct Model {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let admit = (0..3u8, 0..2u8, proptest::option::of(0..2u8), 0..2u8, 0..6u8, 0..3u8, 0..3u64).prop_map(
-        |(id, content, context, holder, challenge, policy, seen)| Step::Admit {
-            id,
-            content,
-            context,
-            holder,
-            challenge,
-            policy,
-            seen,
-        },
-    );
+    let admit =
+        (0..3u8, 0..2u8, proptest::option::of(0..2u8), 0..2u8, 0..6u8, 0..3u8, proptest::option::of(0..3u64))
+            .prop_map(|(id, content, context, holder, challenge, policy, seen)| Step::Admit {
+                id,
+                content,
+                context,
+                holder,
+                challenge,
+                policy,
+                seen,
+            });
     let step = prop_oneof![8 => admit, 1 => Just(Step::Record), 1 => (0..3u8).prop_map(Step::Revoke)];
     proptest::collection::vec(step, 0..40)
 }
@@ -66,7 +74,9 @@ impl Model {
             Some(_) => Answer::Refused(Reason::MessageIdReused),
             None if self.challenges.contains(&(holder, challenge)) => Answer::Refused(Reason::ChallengeUsed),
             None if self.revoked.contains(&policy) => Answer::Stale,
-            None if self.counts.get(&policy).copied().unwrap_or(0) != seen => Answer::Stale,
+            None if seen.is_some_and(|seen| self.counts.get(&policy).copied().unwrap_or(0) != seen) => {
+                Answer::Stale
+            }
             None => Answer::Allowed,
         };
         if answer == Answer::Allowed {
@@ -88,7 +98,7 @@ fn apply(ledger: &SqliteLedger, step: &Step) -> Answer {
                 ask.body.holder = Some(holder.to_string());
                 ask.challenge = challenge.to_string();
                 ask.leans_on = [policy.to_string()].into();
-                ask.exercised = [(policy.to_string(), *seen)].into();
+                ask.exercised = [(policy.to_string(), once(*seen))].into();
             }),
         Step::Revoke(policy) => {
             ledger.mark_revoked(&[policy.to_string()].into()).unwrap();

@@ -95,9 +95,10 @@ fn any_revoked(transaction: &Transaction<'_>, candidate: &Candidate<'_>) -> Resu
 
 fn any_count_moved(transaction: &Transaction<'_>, candidate: &Candidate<'_>) -> Result<bool, LedgerError> {
     let mut statement = transaction.prepare_cached("SELECT exercised FROM counts WHERE policy = ?1")?;
-    for (policy, seen) in &candidate.exercised {
+    for (policy, exercise) in &candidate.exercised {
+        let Some(seen) = exercise.rests_on else { continue };
         let now: i64 = statement.query_row((policy,), |row| row.get(0)).optional()?.unwrap_or(0);
-        if u64::try_from(now).ok() != Some(*seen) {
+        if u64::try_from(now).ok() != Some(seen) {
             return Ok(true);
         }
     }
@@ -132,10 +133,10 @@ pub(super) fn reserve(
         .execute((candidate.holder, candidate.domain, candidate.challenge, sequence))?;
     let mut count = transaction.prepare_cached(
         "INSERT INTO counts (policy, exercised) VALUES (?1, ?2)
-         ON CONFLICT (policy) DO UPDATE SET exercised = excluded.exercised",
+         ON CONFLICT (policy) DO UPDATE SET exercised = exercised + excluded.exercised",
     )?;
-    for (policy, seen) in &candidate.exercised {
-        count.execute((policy, stored(seen.saturating_add(1))?))?;
+    for (policy, exercise) in &candidate.exercised {
+        count.execute((policy, stored(exercise.times)?))?;
     }
     Ok(())
 }

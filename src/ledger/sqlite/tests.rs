@@ -1,7 +1,7 @@
 //! What a file must withstand: reopening, other connections and processes, faults between any two steps, tampering.
 
 use super::*;
-use crate::ledger::conformance::{Ask, DOMAIN, Folder, SKEW, admitted, at, refused};
+use crate::ledger::conformance::{Ask, DOMAIN, Folder, SKEW, admitted, at, once, refused};
 use crate::refusal::Reason;
 use chrono::DateTime;
 
@@ -21,8 +21,11 @@ fn unusable<T: std::fmt::Debug>(answer: Result<T, LedgerError>, words: &str) {
 #[test]
 fn what_was_allowed_survives_reopening() {
     let folder = Folder::new();
-    let (first, report) =
-        admitted(Ask::new("m").but(|ask| ask.exercised = [("p".to_owned(), 0)].into()).of(&folder.ledger()));
+    let (first, report) = admitted(
+        Ask::new("m")
+            .but(|ask| ask.exercised = [("p".to_owned(), once(Some(0)))].into())
+            .of(&folder.ledger()),
+    );
     let ledger = folder.reopened();
     let (reason, earlier, _) = refused(Ask::new("m").of(&ledger));
     assert_eq!((reason, earlier), (Reason::DuplicateMessage, Some(report.envelope.decision_id)));
@@ -237,7 +240,7 @@ fn contents(ledger: &SqliteLedger) -> Vec<i64> {
 fn a_fault_at_any_step_leaves_nothing() {
     let folder = Folder::new();
     for ledger in [folder.ledger(), SqliteLedger::in_memory_first(DOMAIN, SKEW).unwrap()] {
-        let ask = Ask::new("m").but(|ask| ask.exercised = [("p".to_owned(), 0)].into());
+        let ask = Ask::new("m").but(|ask| ask.exercised = [("p".to_owned(), once(Some(0)))].into());
         for step in [
             "INSERT ON main.reports",
             "INSERT ON main.messages",
@@ -268,7 +271,7 @@ fn a_missing_table_refuses() {
         let ledger = folder.ledger();
         raw(&folder).execute_batch(&format!("DROP TABLE {table}")).unwrap();
         let ask = Ask::new("m").but(|ask| {
-            ask.exercised = [("p".to_owned(), 0)].into();
+            ask.exercised = [("p".to_owned(), once(Some(0)))].into();
             ask.leans_on.insert("r".into());
         });
         assert!(matches!(ask.of(&ledger), Err(LedgerError::Store(_))), "{table}");

@@ -2,7 +2,7 @@
 //! `message-binding.md` 7).
 
 use super::action;
-use super::evaluate::{CountSource, OdrlRequest};
+use super::evaluate::{CountSource, OdrlRequest, Work};
 use super::facts::Facts;
 use super::hops::{Chain, ChainGrant, Denial};
 use super::model::{Constraint, Operator, Policy, Rule, local_name};
@@ -26,14 +26,15 @@ use std::sync::Arc;
 pub(crate) struct PolicyGrant {
     obligations: BTreeSet<Obligation>,
     not_after: Instant,
-    exercised: BTreeSet<String>,
+    exercised: BTreeMap<String, u64>,
+    counted: BTreeSet<String>,
 }
 
 impl PolicyGrant {
     /// Phase D for every action under test, then identity composition with `actor`.
     ///
     /// # Errors
-    /// `POLICY_DENIED`, `IDENTITY_COMPOSITION_FAILED`.
+    /// `POLICY_DENIED`, `IDENTITY_COMPOSITION_FAILED`, `LIMIT_EXCEEDED`.
     pub(crate) fn evaluate(
         chain: &VerifiedChain,
         actions: &ActionsUnderTest,
@@ -73,20 +74,30 @@ impl PolicyGrant {
             request,
             config,
             of_message,
-            facts: Arc::new(Facts::of_store(&config.policies)),
+            facts: Arc::new(Facts::of_store(&config.policies, chain.root_principal())),
+            work: Work::new(&config.limits),
             primary: chain.hops().iter().map(|hop| &hop.policy).collect(),
             secondary: chain.actor_hops().iter().map(|hop| &hop.policy).collect(),
         };
         if actions.actions.is_empty() {
             return Err(stage.denied(Denial { detail: "nothing is asked for".into(), ..Denial::default() }));
         }
-        let mut grant =
-            Self { obligations: BTreeSet::new(), not_after: Instant::MAX_UTC, exercised: BTreeSet::new() };
-        for action in &actions.actions {
-            grant.add(stage.mandate(action).map_err(|denial| stage.denied(*denial))?);
+        let mut grant = Self {
+            obligations: BTreeSet::new(),
+            not_after: Instant::MAX_UTC,
+            exercised: BTreeMap::new(),
+            counted: BTreeSet::new(),
+        };
+        // Many actions in one message count like as many messages, one after the other.
+        for (earlier, action) in (0..).zip(&actions.actions) {
+            grant.add(stage.mandate(action, earlier).map_err(|denial| stage.denied(*denial))?);
         }
-        for action in &actions.actions {
-            grant.add(stage.composition(action).map_err(|denial| stage.uncomposed(*denial))?);
+        for (earlier, action) in (0..).zip(&actions.actions) {
+            grant.add(stage.composition(action, earlier).map_err(|denial| stage.uncomposed(*denial))?);
+        }
+        // What was undetermined only by the limit refuses as the limit does, a grant too.
+        if stage.work.is_spent() {
+            return Err(stage.too_much());
         }
         stage.duties_are_done(&grant).map_err(|denial| stage.denied(*denial))?;
         Ok(grant)
@@ -95,7 +106,12 @@ impl PolicyGrant {
     fn add(&mut self, more: ChainGrant) {
         self.obligations.extend(more.obligations);
         self.not_after = self.not_after.min(more.not_after);
-        self.exercised.extend(more.exercised);
+        for (policy, counted) in more.exercised {
+            if counted {
+                self.counted.insert(policy.clone());
+            }
+            *self.exercised.entry(policy).or_default() += 1;
+        }
     }
 
     /// The duties of every matched grant.
@@ -108,9 +124,14 @@ impl PolicyGrant {
         self.not_after
     }
 
-    /// Ids of the policies whose permissions this grant exercises (`odrl:count`).
-    pub(crate) fn exercised(&self) -> &BTreeSet<String> {
+    /// The policies whose permissions this grant exercises (`odrl:count`), by [`Policy::count_key`], and how often.
+    pub(crate) fn exercised(&self) -> &BTreeMap<String, u64> {
         &self.exercised
+    }
+
+    /// Whether the grant rests on how often this policy was exercised before.
+    pub(crate) fn is_counted(&self, policy: &str) -> bool {
+        self.counted.contains(policy)
     }
 }
 
@@ -122,14 +143,15 @@ struct PolicyStage<'a> {
     config: &'a Config,
     of_message: bool,
     facts: Arc<Facts>,
+    work: Work,
     primary: Vec<&'a Policy>,
     secondary: Vec<&'a Policy>,
 }
 
 impl PolicyStage<'_> {
     /// Phase D: the primary chain, its credentials, and the rules of grants.
-    fn mandate(&self, action: &ActionUnderTest) -> Result<ChainGrant, Box<Denial>> {
-        let asked = self.odrl_request(self.chain.leaf_delegate(), action);
+    fn mandate(&self, action: &ActionUnderTest, earlier: u64) -> Result<ChainGrant, Box<Denial>> {
+        let asked = self.odrl_request(self.chain.leaf_delegate(), action, earlier);
         let chain = Chain { policies: &self.primary, request: &asked, root_is_owner: true };
         let mut grant = chain.evaluate(&self.request.snapshot.revoked, self.config.max_chain_length)?;
         credentials_cover(self.chain.hops(), action)?;
@@ -141,11 +163,11 @@ impl PolicyStage<'_> {
     }
 
     /// Composition: whose papers they are, down to the actor.
-    fn composition(&self, action: &ActionUnderTest) -> Result<ChainGrant, Box<Denial>> {
+    fn composition(&self, action: &ActionUnderTest, earlier: u64) -> Result<ChainGrant, Box<Denial>> {
         let mut grant = ChainGrant {
             obligations: BTreeSet::new(),
             not_after: Instant::MAX_UTC,
-            exercised: BTreeSet::new(),
+            exercised: BTreeMap::new(),
         };
         if let Some(failure) = self.chain.composition_failure() {
             return Err(Box::new(failure.clone()));
@@ -154,7 +176,7 @@ impl PolicyStage<'_> {
         if self.actor == leaf && self.secondary.is_empty() {
             return Ok(grant);
         }
-        let asked = self.odrl_request(self.actor, action);
+        let asked = self.odrl_request(self.actor, action, earlier);
         let primary = Chain { policies: &self.primary, request: &asked, root_is_owner: true };
         let secondary = Chain { policies: &self.secondary, request: &asked, root_is_owner: false };
         if self.actor != leaf {
@@ -268,7 +290,7 @@ impl PolicyStage<'_> {
 
     /// Established attributes come from the server's word and the snapshot, stated ones from the intent. A name that
     /// both have is nobody's: it has no value.
-    fn odrl_request(&self, agent: &str, action: &ActionUnderTest) -> OdrlRequest {
+    fn odrl_request(&self, agent: &str, action: &ActionUnderTest, earlier: u64) -> OdrlRequest {
         let vouched = &self.request.facts.vouched;
         let mut attributes: BTreeMap<String, Vec<Term>> = action.stated.clone();
         for (name, values) in vouched {
@@ -289,10 +311,11 @@ impl PolicyStage<'_> {
             self.request.snapshot.instant,
             self.config.skew,
             match self.of_message {
-                true => CountSource::Ledger(self.request.snapshot.counts.clone()),
+                true => CountSource::Ledger { counts: self.request.snapshot.counts.clone(), earlier },
                 false => CountSource::Attributes,
             },
             Arc::clone(&self.facts),
+            self.work.clone(),
         )
     }
 
@@ -318,11 +341,23 @@ impl PolicyStage<'_> {
         }
     }
 
+    fn too_much(&self) -> Refusal {
+        let detail = "the policies and what is asked of them exceed the limit `policy_steps`";
+        let denial = Denial { detail: detail.into(), ..Denial::default() };
+        refusal(Reason::LimitExceeded, Phase::D, denial, &[])
+    }
+
     fn denied(&self, denial: Denial) -> Refusal {
+        if self.work.is_spent() {
+            return self.too_much();
+        }
         refusal(Reason::PolicyDenied, Phase::D, denial, self.chain.hops())
     }
 
     fn uncomposed(&self, denial: Denial) -> Refusal {
+        if self.work.is_spent() {
+            return self.too_much();
+        }
         let hops: Vec<&Hop> = self.chain.hops().iter().chain(self.chain.actor_hops()).collect();
         let of_policy = |hop: &&&Hop| Some(hop.policy.id()) == denial.policy.as_deref();
         let credential = hops.iter().find(of_policy).and_then(|hop| hop.credential.id.clone());

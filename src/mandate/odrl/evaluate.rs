@@ -4,14 +4,17 @@ use super::action;
 use super::facts::Facts;
 use super::model::{Constraint, Logic, Named, Operator, Policy, Rule, local_name};
 use super::value::{Kind, Typed, Value, parse_instant};
+use crate::limits::Limits;
 use crate::message::target::is_normal;
 use crate::request::Instant;
 use crate::vocab::{odrl, odrld};
 use chrono::TimeDelta;
 use oxrdf::Term;
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Kleene's three values. The order is the order of truth: `and` is the least, `or` the greatest.
@@ -68,10 +71,31 @@ impl Truth {
 /// Where `odrl:count` comes from.
 #[derive(Debug, Clone)]
 pub(crate) enum CountSource {
-    /// The ledger's snapshot: exercises so far, by policy id.
-    Ledger(BTreeMap<String, u64>),
+    /// The ledger's snapshot: exercises so far, by [`Policy::count_key`], and those that come earlier in this message.
+    Ledger { counts: BTreeMap<String, u64>, earlier: u64 },
     /// The request's attributes, as in the vector operations.
     Attributes,
+}
+
+/// The work that may still be done for one message, shared by all its questions. When it is spent, everything is
+/// undetermined.
+#[derive(Debug, Clone)]
+pub(crate) struct Work(Rc<Cell<usize>>);
+
+impl Work {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self(Rc::new(Cell::new(limits.policy_steps)))
+    }
+
+    pub(super) fn is_spent(&self) -> bool {
+        self.0.get() == 0
+    }
+
+    /// Whether the work may be done.
+    fn spend(&self, steps: usize) -> bool {
+        self.0.set(self.0.get().saturating_sub(steps));
+        !self.is_spent()
+    }
 }
 
 /// What is asked of a policy or chain: an agent, an action, a target, attributes, and what is known at the instant.
@@ -85,6 +109,7 @@ pub(crate) struct OdrlRequest {
     instant: Instant,
     counts: CountSource,
     facts: Arc<Facts>,
+    work: Work,
     /// A caller said that it is another time than it is.
     time_disputed: Option<String>,
 }
@@ -99,6 +124,7 @@ impl OdrlRequest {
         skew: TimeDelta,
         counts: CountSource,
         facts: Arc<Facts>,
+        work: Work,
     ) -> Self {
         let mut attributes: BTreeMap<String, Vec<Value>> = attributes
             .iter()
@@ -126,6 +152,7 @@ impl OdrlRequest {
             instant,
             counts,
             facts,
+            work,
             time_disputed,
         }
     }
@@ -226,12 +253,14 @@ impl<'a> Judge<'a> {
     }
 
     pub(super) fn rule(&self, rule: &Rule) -> Match {
+        let names = rule.actions.len() + rule.targets.len() + rule.assignees.len();
+        let known = self.question.request.work.spend(1 + names) && rule.undetermined.is_none();
         Match {
             action: Truth::any(rule.actions.iter().map(|action| self.action(action))),
             target: self.any_or_all(&rule.targets, |target| self.target(target)),
             assignee: self.any_or_all(&rule.assignees, |assignee| self.assignee(assignee)),
             constraints: self.constraints(&rule.constraints),
-            known: rule.undetermined.is_none(),
+            known,
         }
     }
 
@@ -254,13 +283,14 @@ impl<'a> Judge<'a> {
         if !is_normal(iri) || !is_normal(requested) {
             return Truth::Undetermined;
         }
-        let below = self.kind == RuleKind::Prohibition
-            && requested.strip_prefix(iri.as_str()).is_some_and(|rest| rest.starts_with(['?', '#']));
-        if below {
-            self.refined(named, Truth::True)
-        } else {
-            self.refined(named, self.member(named, requested))
-        }
+        let whole = self.member(named, requested);
+        let truth = match self.kind {
+            RuleKind::Permission => whole,
+            RuleKind::Prohibition => {
+                Truth::any(resources(requested).map(|resource| self.member(named, resource)).chain([whole]))
+            }
+        };
+        self.refined(named, truth)
     }
 
     fn assignee(&self, named: &Named) -> Truth {
@@ -299,6 +329,9 @@ impl<'a> Judge<'a> {
     }
 
     pub(super) fn constraint(&self, constraint: &Constraint) -> Truth {
+        if !self.question.request.work.spend(1) {
+            return Truth::Undetermined;
+        }
         match constraint {
             Constraint::Unreadable(_) => Truth::Undetermined,
             Constraint::Compare { operand, operator, right } => self.comparison(operand, *operator, right),
@@ -336,6 +369,9 @@ impl<'a> Judge<'a> {
         if values.is_empty() || right.is_empty() {
             return Truth::Undetermined;
         }
+        if !self.question.request.work.spend(values.len().saturating_mul(right.len())) {
+            return Truth::Undetermined;
+        }
         let whole = self.compare(operand, operator, &values, right);
         if self.kind == RuleKind::Permission || values.len() < 2 {
             return whole;
@@ -353,9 +389,9 @@ impl<'a> Judge<'a> {
             odrld::DELEGATION_DEPTH => Some(Cow::Owned(vec![Value::integer(self.question.depth?)])),
             odrl::COUNT => match &request.counts {
                 // The exercise that is asked for counts: `lteq 1` is once.
-                CountSource::Ledger(counts) => {
-                    let before = counts.get(&self.policy.id).copied().unwrap_or_default();
-                    Some(Cow::Owned(vec![Value::integer(before.checked_add(1)?)]))
+                CountSource::Ledger { counts, earlier } => {
+                    let before = counts.get(&self.policy.count_key()).copied().unwrap_or_default();
+                    Some(Cow::Owned(vec![Value::integer(before.checked_add(*earlier)?.checked_add(1)?)]))
                 }
                 CountSource::Attributes => self.attribute("count"),
             },
@@ -413,6 +449,12 @@ impl<'a> Judge<'a> {
             _ => Truth::Undetermined,
         }))
     }
+}
+
+/// What an IRI is a query or fragment of: a prohibition covers them with their resource, whether it names that or a
+/// collection that holds it.
+fn resources(iri: &str) -> impl Iterator<Item = &str> {
+    iri.match_indices(['?', '#']).filter_map(|(end, _)| iri.get(..end))
 }
 
 /// Both values as the type of the right operand, which is fixed for `dateTime`, `count` and `delegationDepth`.

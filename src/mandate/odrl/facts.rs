@@ -2,7 +2,7 @@
 
 use crate::config::PolicyStore;
 use crate::vocab::{odrl, rdf};
-use oxrdf::{NamedOrBlankNodeRef, TermRef};
+use oxrdf::{Graph, NamedNodeRef, NamedOrBlankNodeRef, TermRef};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::evaluate::Truth;
@@ -16,10 +16,12 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// The facts of the operator's store.
-    pub(crate) fn of_store(store: &PolicyStore) -> Self {
+    /// The facts of the operator's store, for a chain of `root_principal`. A stored policy of anybody else is no
+    /// operator's word: its facts would widen what the owner permits to whoever wrote it.
+    pub(crate) fn of_store(store: &PolicyStore, root_principal: &str) -> Self {
         let mut facts = Self::default();
-        for triple in store.documents.values().flat_map(|document| &document.graph) {
+        let graphs = store.documents.values().map(|document| &document.graph);
+        for triple in graphs.filter(|graph| is_of(graph, root_principal)).flatten() {
             let (NamedOrBlankNodeRef::NamedNode(subject), TermRef::NamedNode(object)) =
                 (triple.subject, triple.object)
             else {
@@ -92,6 +94,13 @@ impl Facts {
             Some(classes) => Truth::of(classes.contains(class)),
         }
     }
+}
+
+/// Whether every assigner that the document names is this principal.
+fn is_of(document: &Graph, principal: &str) -> bool {
+    document
+        .triples_for_predicate(NamedNodeRef::new_unchecked(odrl::ASSIGNER))
+        .all(|triple| matches!(triple.object, TermRef::NamedNode(assigner) if assigner.as_str() == principal))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::decision::Obligation;
 use crate::request::Instant;
 use crate::vocab::{odrl, odrld};
 use std::borrow::Borrow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the policies of a chain say to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,8 +22,8 @@ pub(crate) struct ChainGrant {
     pub(crate) obligations: BTreeSet<Obligation>,
     /// No dateTime constraint that the verdict rests on changes its value up to here.
     pub(crate) not_after: Instant,
-    /// Ids of the policies whose permissions are exercised.
-    pub(crate) exercised: BTreeSet<String>,
+    /// The policies whose permissions are exercised, by [`Policy::count_key`], and whether they look at `odrl:count`.
+    pub(crate) exercised: BTreeMap<String, bool>,
 }
 
 /// Why a chain denies: enough for a person to see the smallest change that would help.
@@ -73,7 +73,7 @@ impl<'a> Chain<'a> {
         let mut grant = ChainGrant {
             obligations: BTreeSet::new(),
             not_after: Instant::MAX_UTC,
-            exercised: BTreeSet::new(),
+            exercised: BTreeMap::new(),
         };
         for (parent, child) in (1..self.policies.len()).enumerate() {
             self.edge(parent, child, &mut grant)?;
@@ -109,6 +109,9 @@ impl<'a> Chain<'a> {
                 detail: "the chain is longer than is accepted here".into(),
                 ..Denial::default()
             }));
+        }
+        if self.policies.first().is_some_and(|root| root.delegated_under().is_some()) {
+            return Err(self.deny(0, "the first policy is delegated under one that is not in the chain"));
         }
         let mut ids = BTreeSet::new();
         for (hop, policy) in self.policies.iter().enumerate() {
@@ -159,7 +162,7 @@ impl<'a> Chain<'a> {
         let matched: Matched<'_> = self.permit(parent, asked)?;
         let (mut usable, mut problem) = (Vec::new(), None);
         for rule in matched {
-            match delegates(rule, assigner, below, to.id()) {
+            match delegates(rule, &from.obligations, assigner, below, to.id()) {
                 Ok(()) => usable.push(rule),
                 Err(denial) => problem = problem.or(Some(denial)),
             }
@@ -225,18 +228,15 @@ impl<'a> Chain<'a> {
         };
         match Judge::prohibition(policy, asked) {
             Some(rule) => Err(self.prohibited(hop, asked, rule)),
-            None => Ok(self.dormant_until(policy, asked)),
+            None => Ok(self.prohibitions_unchanged_until(policy)),
         }
     }
 
-    /// The last instant before a prohibition that time alone keeps from matching may begin to match.
-    fn dormant_until(&self, policy: &Policy, asked: Question<'_>) -> Instant {
-        let judge = Judge::new(policy, asked, RuleKind::Prohibition);
-        let dormant = policy.prohibitions.iter().filter(|rule| {
-            let found = judge.rule(rule);
-            Truth::False < found.action.min(found.target).min(found.assignee)
-        });
-        unchanged_until(dormant.flat_map(all_constraints), self.request.instant())
+    /// The last instant before time alone may make a prohibition match. (One of something else may end a grant early,
+    /// which does no harm: time can also hide in the refinement that makes it something else.)
+    fn prohibitions_unchanged_until(&self, policy: &Policy) -> Instant {
+        let constraints = policy.prohibitions.iter().flat_map(|rule| rule.all_constraints());
+        unchanged_until(constraints, self.request.instant())
     }
 
     /// The permissions of each policy that match the actual request for that hop's delegate.
@@ -270,10 +270,10 @@ impl<'a> Chain<'a> {
             target: duty.target.clone(),
             policy: policy.id().to_owned(),
         }));
-        let constraints = matched.iter().copied().flat_map(all_constraints);
+        let constraints = matched.iter().flat_map(|rule| rule.all_constraints());
         let until = unchanged_until(constraints, self.request.instant());
-        grant.not_after = grant.not_after.min(until).min(self.dormant_until(policy, asked));
-        grant.exercised.insert(policy.id().to_owned());
+        grant.not_after = grant.not_after.min(until).min(self.prohibitions_unchanged_until(policy));
+        grant.exercised.insert(policy.count_key(), policy.is_counted());
     }
 
     pub(super) fn deny(&self, hop: usize, detail: impl Into<String>) -> Box<Denial> {
@@ -353,9 +353,19 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// Whether a matched `grantUse` permission lets `assigner` delegate this deep, and to this child.
-fn delegates(rule: &Rule, assigner: &str, below: usize, child: &str) -> Result<(), Box<Denial>> {
-    let named = rule.assignees.iter().any(|name| matches!(name, Named::Iri { iri, .. } if iri == assigner));
+/// Whether a matched `grantUse` permission lets `assigner` delegate this deep, and to this child. `obligations` are the
+/// policy's, which are those of each of its grants.
+fn delegates(
+    rule: &Rule,
+    obligations: &[Duty],
+    assigner: &str,
+    below: usize,
+    child: &str,
+) -> Result<(), Box<Denial>> {
+    // A refined name is one of some occasions, of which this need not be one.
+    let named = rule.assignees.iter().any(
+        |name| matches!(name, Named::Iri { iri, refinements, .. } if iri == assigner && refinements.is_empty()),
+    );
     if !named {
         return Err(Box::new(Denial {
             constraint: Some("assignee of the grantUse permission".into()),
@@ -366,7 +376,7 @@ fn delegates(rule: &Rule, assigner: &str, below: usize, child: &str) -> Result<(
         }));
     }
     let depth: Vec<&Constraint> =
-        all_constraints(rule).filter(|constraint| constraint.mentions(odrld::DELEGATION_DEPTH)).collect();
+        rule.all_constraints().filter(|constraint| constraint.mentions(odrld::DELEGATION_DEPTH)).collect();
     let top_level = rule.constraints.iter().filter(|constraint| is_depth_bound(constraint)).count();
     if depth.len() != top_level {
         return Err(Box::new(Denial {
@@ -385,7 +395,7 @@ fn delegates(rule: &Rule, assigner: &str, below: usize, child: &str) -> Result<(
             ..Denial::default()
         }));
     }
-    let next = rule.duties.iter().filter(|duty| duty.action == odrl::NEXT_POLICY);
+    let next = rule.duties.iter().chain(obligations).filter(|duty| duty.action == odrl::NEXT_POLICY);
     match next.into_iter().find(|duty| duty.target.as_deref() != Some(child)) {
         None => Ok(()),
         Some(duty) => Err(Box::new(Denial {
@@ -406,16 +416,6 @@ fn is_depth_bound(constraint: &Constraint) -> bool {
         && matches!(operator, Operator::Lt | Operator::Lteq | Operator::Eq)
         && right.iter().all(Value::is_integer)
         && !text.starts_with('-')
-}
-
-/// The constraints of a rule and every refinement in it.
-fn all_constraints(rule: &Rule) -> impl Iterator<Item = &Constraint> {
-    let named = rule.actions.iter().chain(&rule.targets).chain(&rule.assignees);
-    let refinements = named.flat_map(|name| match name {
-        Named::Iri { refinements, .. } => refinements.as_slice(),
-        Named::Unreadable => &[],
-    });
-    rule.constraints.iter().chain(refinements)
 }
 
 /// What the request has for the operands of a constraint.

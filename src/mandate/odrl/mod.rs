@@ -15,7 +15,7 @@ mod value;
 
 pub(crate) use action::of_name as action_of_name;
 pub(crate) use delegation::PolicyGrant;
-pub(crate) use evaluate::{CountSource, OdrlRequest};
+pub(crate) use evaluate::{CountSource, OdrlRequest, Work};
 pub(crate) use facts::Facts;
 pub(crate) use hops::{ChainVerdict, Denial, evaluate_chain};
 pub(crate) use model::Policy;

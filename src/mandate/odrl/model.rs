@@ -136,9 +136,33 @@ impl Policy {
         self.delegated_under.as_deref()
     }
 
+    /// The key of the policy's exercises in the ledger. An id alone is anybody's to choose, and nobody may use up the
+    /// count of another's policy.
+    pub(crate) fn count_key(&self) -> String {
+        format!("{} {}", self.id, self.assigner.as_deref().unwrap_or_default())
+    }
+
+    /// Whether a rule looks at `odrl:count`.
+    pub(super) fn is_counted(&self) -> bool {
+        let mut rules = self.permissions.iter().chain(&self.prohibitions);
+        rules.any(|rule| rule.all_constraints().any(|constraint| constraint.mentions(odrl::COUNT)))
+    }
+
     /// Rules, constraints, nodes and list items that were read; [`crate::limits::Limits::constraints`] bounds their sum.
     pub(crate) fn size(&self) -> usize {
         self.size
+    }
+}
+
+impl Rule {
+    /// The constraints of the rule and every refinement in it.
+    pub(super) fn all_constraints(&self) -> impl Iterator<Item = &Constraint> {
+        let named = self.actions.iter().chain(&self.targets).chain(&self.assignees);
+        let refinements = named.flat_map(|name| match name {
+            Named::Iri { refinements, .. } => refinements.as_slice(),
+            Named::Unreadable => &[],
+        });
+        self.constraints.iter().chain(refinements)
     }
 }
 

@@ -106,9 +106,16 @@ fn policy_node(graph: &Graph) -> Result<NamedOrBlankNodeRef<'_>, PolicyError> {
 /// What rules inherit from their policy.
 struct Defaults {
     assigner: Option<String>,
-    actions: Vec<Named>,
-    targets: Vec<Named>,
-    assignees: Vec<Named>,
+    actions: Inherited,
+    targets: Inherited,
+    assignees: Inherited,
+}
+
+/// Names that each rule without its own has a copy of, and the steps that each copy counts for.
+#[derive(Default)]
+struct Inherited {
+    names: Vec<Named>,
+    size: usize,
 }
 
 struct Reader<'g> {
@@ -133,9 +140,9 @@ impl<'g> Reader<'g> {
         self.policy_properties(node);
         let defaults = Defaults {
             assigner: assigner.clone(),
-            actions: self.names(node, odrl::ACTION)?,
-            targets: self.names(node, odrl::TARGET)?,
-            assignees: self.names(node, odrl::ASSIGNEE)?,
+            actions: self.inheritance(node, odrl::ACTION)?,
+            targets: self.inheritance(node, odrl::TARGET)?,
+            assignees: self.inheritance(node, odrl::ASSIGNEE)?,
         };
         let permissions = self.rules(node, odrl::PERMISSION, &defaults)?;
         let prohibitions = self.rules(node, odrl::PROHIBITION, &defaults)?;
@@ -320,7 +327,7 @@ impl<'g> Reader<'g> {
         let constraints = self.constraints(node, odrl::CONSTRAINT, 0)?;
         let mut duties = Vec::new();
         for term in self.objects(node, odrl::DUTY) {
-            match self.duty(term, defaults, &[])? {
+            match self.duty(term, defaults, &Inherited::default())? {
                 Some(mut more) if permission => duties.append(&mut more),
                 Some(_) => doubt("a prohibition has a duty"),
                 None => doubt("a duty of the rule says more than can be passed on"),
@@ -351,7 +358,7 @@ impl<'g> Reader<'g> {
         &mut self,
         term: TermRef<'g>,
         defaults: &Defaults,
-        inherited_targets: &[Named],
+        inherited_targets: &Inherited,
     ) -> Result<Option<Vec<Duty>>, PolicyError> {
         self.step()?;
         let Some(node) = subject(term) else { return Ok(None) };
@@ -367,6 +374,7 @@ impl<'g> Reader<'g> {
         if actions.is_empty() || self.has_unknown(node, &known) {
             return Ok(None);
         }
+        self.steps(actions.len().saturating_mul(targets.len()))?;
         let targets: Vec<Option<String>> =
             if targets.is_empty() { vec![None] } else { targets.into_iter().map(Some).collect() };
         let duties = actions.iter().flat_map(|action| {
@@ -391,10 +399,24 @@ impl<'g> Reader<'g> {
         &mut self,
         node: NamedOrBlankNodeRef<'g>,
         property: &'static str,
-        inherited: &[Named],
+        inherited: &Inherited,
     ) -> Result<Vec<Named>, PolicyError> {
         let own = self.names(node, property)?;
-        Ok(if own.is_empty() { inherited.to_vec() } else { own })
+        if !own.is_empty() {
+            return Ok(own);
+        }
+        self.steps(inherited.size)?;
+        Ok(inherited.names.clone())
+    }
+
+    fn inheritance(
+        &mut self,
+        node: NamedOrBlankNodeRef<'g>,
+        property: &'static str,
+    ) -> Result<Inherited, PolicyError> {
+        let before = self.size;
+        let names = self.names(node, property)?;
+        Ok(Inherited { names, size: self.size.saturating_sub(before) })
     }
 
     /// The actions, assets or parties that a property names.
@@ -443,7 +465,12 @@ impl<'g> Reader<'g> {
 
     /// Counts one step of work.
     fn step(&mut self) -> Result<(), PolicyError> {
-        self.size += 1;
+        self.steps(1)
+    }
+
+    /// Counts several steps, or copies of what was read in as many.
+    fn steps(&mut self, count: usize) -> Result<(), PolicyError> {
+        self.size = self.size.saturating_add(count);
         if self.size > self.limits.constraints { Err(PolicyError::TooLarge("constraints")) } else { Ok(()) }
     }
 

@@ -1,6 +1,6 @@
 //! Tests of phase D on documents: one small policy for each rule of `mandate.md` 6 and 7.
 
-use super::evaluate::{CountSource, OdrlRequest};
+use super::evaluate::{CountSource, OdrlRequest, Work};
 use super::facts::Facts;
 use super::hops::{ChainGrant, ChainVerdict, Denial, evaluate_chain};
 use super::model::Policy;
@@ -95,7 +95,8 @@ impl Ask {
     }
 
     pub(super) fn counted(mut self, count: u64) -> Self {
-        self.counts = CountSource::Ledger(BTreeMap::from([("https://x.example/p".to_owned(), count)]));
+        let counts = BTreeMap::from([("https://x.example/p https://x.example/owner".to_owned(), count)]);
+        self.counts = CountSource::Ledger { counts, earlier: 0 };
         self
     }
 
@@ -118,7 +119,8 @@ impl Ask {
             instant(NOW),
             TimeDelta::seconds(60),
             self.counts.clone(),
-            Arc::new(Facts::of_store(&self.facts)),
+            Arc::new(Facts::of_store(&self.facts, "https://x.example/owner")),
+            Work::new(&Limits::default()),
         )
     }
 

@@ -613,3 +613,53 @@ fn other_nodes_are_listed_as_unjudged() {
         ["_:", "https://alice.pod.example/notes/a", "https://e.example/x"]
     );
 }
+
+#[test]
+fn unjudged_nodes_are_named_within_bounds() {
+    let nodes: String = (0..200).map(|n| format!("e:{n} e:p 1 . ")).collect();
+    let long = format!("<urn:{}> e:p 1 .", "x".repeat(10_000));
+    let text = format!("<urn:i> a a2a:Intent ; a2a:action [ a s:ReadAction ; s:object n:a ] . {nodes}");
+    let named = extract(&text).unjudged_nodes;
+    assert_eq!((named.len(), named.last().map(String::as_str)), (65, Some("…")));
+    let text = format!("<urn:i> a a2a:Intent ; a2a:action [ a s:ReadAction ; s:object n:a ] . {long}");
+    let named = extract(&text).unjudged_nodes;
+    assert_eq!(named.iter().map(|name| name.chars().count()).collect::<Vec<_>>(), [257]);
+}
+
+#[test]
+fn prefixes_do_not_multiply_what_reports_repeat() {
+    let prefix = format!("@prefix l: <https://alice.pod.example/notes/{}> .", "x".repeat(10_000));
+    let values: Vec<_> = (0..20).map(|n| format!("l:{n}")).collect();
+    let values = values.join(", ");
+    for said in [
+        format!("a2a:action [ a s:ReadAction ; s:object {values} ]"),
+        format!("a2a:action [ a a2a:GrantAction ; s:object n:a ; a2a:mode acl:Read ; s:recipient {values} ]"),
+        format!(
+            "a2a:action [ a s:ReadAction ; s:object n:a ] ;
+             a2a:parameter [ a2a:paramKey \"purpose\" ; a2a:paramValue {values} ]"
+        ),
+    ] {
+        let text = format!("{prefix} <urn:i> a a2a:Intent ; {said} .");
+        assert_eq!(Case::new().reason(&text), Reason::LimitExceeded, "{}", said.len());
+    }
+}
+
+/// Also where the protocol itself does not carry the class, and on a parameter.
+#[test]
+fn nothing_but_an_action_is_typed_as_one() {
+    let mut case = Case::new();
+    case.settings.actions.retain(|class, _| class == schema::READ_ACTION);
+    let action = "a2a:action [ a s:ReadAction ; s:object n:a ]";
+    for text in [
+        format!("<urn:i> a a2a:Intent, s:DeleteAction ; {action} ."),
+        format!("<urn:i> a a2a:Intent, s:ReadAction ; {action} ."),
+        format!("<urn:i> a a2a:Intent, \"delete it all\" ; {action} ."),
+        format!("<urn:i> a a2a:Intent, [] ; {action} ."),
+        format!(
+            "<urn:i> a a2a:Intent ; {action} ;
+             a2a:parameter [ a s:DeleteAction ; a2a:paramKey \"purpose\" ; a2a:paramValue e:p ] ."
+        ),
+    ] {
+        assert_eq!(case.reason(&text), Reason::IntentUnmapped, "{text}");
+    }
+}

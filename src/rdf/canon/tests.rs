@@ -82,8 +82,7 @@ fn w3c_rdfc10_suite_passes_whole() {
             }
             "RDFC10MapTest" => {
                 let expected: HashMap<String, String> = serde_json::from_str(&expected.unwrap()).unwrap();
-                let older = older(&input).unwrap();
-                assert_eq!(labels(&older, entry.hash, &mut budget()), Ok(expected), "{id}");
+                assert_eq!(labels(&input, entry.hash, &mut budget()), Ok(expected), "{id}");
             }
             "RDFC10NegativeEvalTest" => {
                 let canonical = dataset(&input, entry.hash, &mut budget());
@@ -122,17 +121,71 @@ fn long_ring_of_blank_nodes_is_refused_without_exhausting_the_stack() {
 }
 
 #[test]
-fn orders_of_one_neighbour_in_many_graphs_are_not_gone_through() {
+fn orders_of_one_neighbour_are_one_order() {
+    // One node as the same neighbour fourteen times: in fourteen graphs, or as the name of a graph.
     let graphs: String =
         (0..14).map(|g| format!("_:a1 <urn:p> _:b <urn:g{g}> .\n_:a2 <urn:p> _:b <urn:g{g}> .\n")).collect();
-    assert_refused_quickly(&graphs);
+    let named: String =
+        (0..14).map(|n| format!("_:a1 <urn:p> \"{n}\" _:g .\n_:a2 <urn:p> \"{n}\" _:g .\n")).collect();
+    for quads in [graphs, named] {
+        let mut budget = budget();
+        assert!(dataset(&read(&quads), HashAlgorithm::Sha256, &mut budget).is_ok());
+        assert!(STEPS - budget.canonicalization_steps < 500, "{}", STEPS - budget.canonicalization_steps);
+    }
 }
 
 #[test]
-fn orders_of_one_graph_name_are_not_gone_through() {
-    let triples: String =
-        (0..14).map(|n| format!("_:a1 <urn:p> \"{n}\" _:g .\n_:a2 <urn:p> \"{n}\" _:g .\n")).collect();
-    assert_refused_quickly(&triples);
+fn orders_of_many_alike_neighbours_are_charged() {
+    // Two alike hubs whose twelve neighbours look alike at first degree: 12! orders.
+    let quads: String = (0..12)
+        .flat_map(|n| {
+            ["a", "b"].map(|hub| format!("_:{hub} <urn:p> _:{hub}{n} .\n_:{hub}{n} <urn:q> _:{hub}x{n} .\n"))
+        })
+        .collect();
+    assert_refused_quickly(&quads);
+}
+
+#[test]
+fn nodes_alike_along_a_long_path_do_not_exhaust_the_stack() {
+    // Two alike chains, each node of its own kind: one call within the other, to the end.
+    let chains = |length: usize| -> String {
+        let link = |n: usize| ["a", "b"].map(|c| format!("_:{c}{n} <urn:p{n}> _:{c}{} .\n", n + 1));
+        (0..length).flat_map(link).collect()
+    };
+    assert!(dataset(&read(&chains(100)), HashAlgorithm::Sha256, &mut budget()).is_ok());
+    let mut budget = Budget { canonicalization_calls: usize::MAX, ..budget() };
+    let refused = dataset(&read(&chains(1_000)), HashAlgorithm::Sha256, &mut budget);
+    assert_eq!(refused, Err(RdfError::BudgetExceeded));
+}
+
+#[track_caller]
+fn assert_hash(quads: &str, hash: &str) {
+    let canonical = dataset(&read(quads), HashAlgorithm::Sha256, &mut budget()).unwrap();
+    assert_eq!(crate::message::Digest::of(canonical).to_string(), hash);
+}
+
+/// The hashes of these three are those of the JavaScript `rdf-canonize`.
+#[test]
+fn labels_follow_the_order_of_issue_beyond_ten() {
+    let chain: String = (0..14).map(|n| format!("_:a{n} <urn:p> _:a{} .\n", n + 1)).collect();
+    assert_hash(&chain, "c31e2fb5c59a05a491df00d7371fd301c1c00994780162ad8906063e84c525a4");
+    // A list of eight alike shapes, as `sh:or` may have.
+    let rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
+    let cell = |n: usize| if n < 8 { format!("_:c{n}") } else { format!("<{rdf}nil>") };
+    let mut list = String::from("<urn:s> <urn:or> _:c0 .\n");
+    for n in 0..8 {
+        let rest = cell(n + 1);
+        list.push_str(&format!("_:c{n} <{rdf}first> _:m{n} .\n_:c{n} <{rdf}rest> {rest} .\n"));
+        list.push_str(&format!("_:m{n} <urn:q> \"1\"^^<http://www.w3.org/2001/XMLSchema#integer> .\n"));
+    }
+    assert_hash(&list, "fae3e6775c0554e4258d1296eb7a4e1aa18f192864f53206ef878b61ef00ddc4");
+}
+
+#[test]
+fn a_quad_that_holds_a_node_twice_is_one_quad_of_it() {
+    let loops = "_:a <urn:p> _:a .\n_:b <urn:p> _:c .\n_:c <urn:p> _:c .\n_:c <urn:q> \"x\" .\n\
+                 _:a <urn:q> _:b .\n_:b <urn:q> \"x\" .\n";
+    assert_hash(loops, "caa623194c006ee651cc65340f13823d271297f43f6d9adbb7f2ab2a89af078e");
 }
 
 #[test]
@@ -149,7 +202,7 @@ fn calls_are_charged_to_the_message_not_to_the_graph() {
     let mut budget = budget();
     budget.canonicalizations = usize::MAX;
     let runs = (0..1000).take_while(|_| dataset(&pair, HashAlgorithm::Sha256, &mut budget).is_ok()).count();
-    assert!((16..=256).contains(&runs), "{runs}");
+    assert!((64..=256).contains(&runs), "{runs}");
 }
 
 #[test]
@@ -162,8 +215,7 @@ fn costly_calls_are_charged_to_the_message_by_their_cost() {
     let mut budget = budget();
     budget.canonicalizations = usize::MAX;
     let runs = (0..512).take_while(|_| dataset(&hubs, HashAlgorithm::Sha256, &mut budget).is_ok()).count();
-    assert!((1..=9).contains(&runs), "{runs}");
-    assert!(budget.canonicalization_calls <= 512);
+    assert!((9..=99).contains(&runs), "{runs}");
 }
 
 #[test]

@@ -74,6 +74,27 @@ fn an_edge_needs_a_grant_use_that_names_its_delegate() {
     assert!(Ask::new().permitted(&[inherited, leaf()]));
 }
 
+/// Several assignees are that many rules, so one that is refined away names nobody.
+#[test]
+fn a_refined_name_is_not_an_explicit_one() {
+    let never = "odrl:refinement [ odrl:leftOperand odrl:dateTime ; odrl:operator odrl:lt ; odrl:rightOperand \"2000-01-01T00:00:00Z\"^^xsd:dateTime ]";
+    let grant = format!(
+        "odrl:permission [ odrl:action odrl:grantUse ; odrl:assignee ex:team , [ odrl:source ex:a ; {never} ] ]"
+    );
+    let ask = Ask::new().fact("ex:a odrl:partOf ex:team .");
+    assert!(!ask.permitted(&[root(&format!("{ROOT} ; {grant}")), leaf()]));
+}
+
+/// An obligation of the policy is one of every grant of it, nextPolicy too.
+#[test]
+fn next_policy_of_the_whole_policy_names_the_child() {
+    for (target, expected) in [("ex:q", true), ("ex:other", false)] {
+        let obligation = format!("odrl:obligation [ odrl:action odrl:nextPolicy ; odrl:target {target} ]");
+        let from = root(&format!("{ROOT} ; {GRANT} ; {obligation}"));
+        assert_eq!(Ask::new().permitted(&[from, leaf()]), expected, "{target}");
+    }
+}
+
 #[test]
 fn a_prohibition_of_delegation_is_strict() {
     let body = format!(
@@ -181,6 +202,13 @@ fn the_agent_is_the_leafs_assignee() {
 }
 
 #[test]
+fn the_first_policy_is_a_root() {
+    assert!(!Ask::new().permitted(&[leaf()]));
+    let orphan = root(&format!("{ROOT} ; {GRANT} ; odrld:delegatedUnder ex:gone"));
+    assert!(!Ask::new().permitted(&[orphan, leaf()]));
+}
+
+#[test]
 fn length_repetition_and_revocation_deny() {
     let chain = [root(&format!("{ROOT} ; {GRANT}")), leaf()];
     let request = Ask::new().request();
@@ -239,6 +267,26 @@ fn facts_of_a_policy_document_serve_only_the_owner() {
         !Ask::new()
             .permitted(&[first, of_leaf("prohibition", "; odrl:permission [ odrl:action odrl:read ]")])
     );
+}
+
+/// Nor do those of a delegate's policy that the operator keeps for it.
+#[test]
+fn facts_of_a_stored_policy_serve_only_its_own_assigner() {
+    let root = policy(
+        "ex:p a odrl:Set ; odrl:assigner ex:owner ; odrl:permission [ odrl:action odrl:read ; odrl:target ex:c ] .",
+    );
+    for (document, expected) in [
+        ("ex:thing odrl:partOf ex:c .", true),
+        ("ex:s a odrl:Agreement ; odrl:assigner ex:owner . ex:thing odrl:partOf ex:c .", true),
+        ("ex:s a odrl:Agreement ; odrl:assigner ex:a . ex:thing odrl:partOf ex:c .", false),
+        (
+            "ex:s a odrl:Agreement ; odrl:permission [ odrl:assigner ex:a ] . ex:thing odrl:partOf ex:c .",
+            false,
+        ),
+        ("ex:s a odrl:Agreement ; odrl:assigner ex:owner , ex:a . ex:thing odrl:partOf ex:c .", false),
+    ] {
+        assert_eq!(Ask::new().fact(document).permitted(std::slice::from_ref(&root)), expected, "{document}");
+    }
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn read_if(operand: &str, operator: &str, right: &str) -> String {
 #[test]
 fn a_plain_mandate_grants() {
     let grant = Case::new(READ).evaluate().unwrap();
-    assert!(grant.exercised().contains(&ex("p")));
+    assert!(grant.exercised().contains_key(&format!("{} {}", ex("p"), ex("owner"))));
     assert!(grant.obligations().is_empty());
 }
 
@@ -154,7 +154,7 @@ fn established_operands_come_from_the_snapshot_alone() {
     let one = "\"1\"^^<http://www.w3.org/2001/XMLSchema#integer>";
     let mut case = Case::new(&read_if("odrl:count", "lteq", "1")).vouch("count", one);
     assert!(case.evaluate().is_ok());
-    case.request.snapshot.counts.insert(ex("p"), 1);
+    case.request.snapshot.counts.insert(format!("{} {}", ex("p"), ex("owner")), 1);
     assert_eq!(case.reason(), Some(Reason::PolicyDenied));
     let depth = Case::new(&read_if("odrld:delegationDepth", "lteq", "5")).vouch("delegationDepth", one);
     assert_eq!(depth.reason(), Some(Reason::PolicyDenied));
@@ -396,4 +396,61 @@ fn the_actor_chains_facts_do_not_widen_its_permission() {
         "ex:s a odrl:Agreement ; odrl:assigner ex:agent ; odrl:assignee ex:worker ; odrl:permission [ odrl:action odrl:read ; odrl:target ex:c ] . ex:thing odrl:partOf ex:c .",
     );
     uncomposed(&case);
+}
+
+/// A delegate writes policies too: whatever it writes, the work for one message is bounded.
+#[test]
+fn the_work_on_the_policies_of_a_message_is_bounded() {
+    let list = |count: usize| (0..count).map(|n| format!("ex:r{n}")).collect::<Vec<_>>().join(" ");
+    let control = "odrl:permission [ odrl:action acl:Control ]";
+    let mode = |mode: &str| Term::from(NamedNode::new_unchecked(mode));
+    let of = |many: usize, rule: String| {
+        let mut action = ask(acl::CONTROL);
+        let party = |n| Term::from(NamedNode::new_unchecked(ex(&format!("other{n}"))));
+        action.stated.insert("recipient".into(), (0..many).map(party).collect());
+        action.stated.insert("mode".into(), [acl::READ, acl::WRITE, acl::APPEND].map(mode).into());
+        let mut case = Case::new(&format!("{control} ; {rule}"));
+        case.actions = vec![action; many];
+        case
+    };
+    let comparing = |right: usize| {
+        format!(
+            "odrl:prohibition [ odrl:action odrl:use ; odrl:constraint [ odrl:leftOperand odrl:recipient ; odrl:operator odrl:isAnyOf ; odrl:rightOperand ( {} ) ] ]",
+            list(right)
+        )
+    };
+    let naming = |names: usize| {
+        format!(
+            "odrl:prohibition [ odrl:action odrl:use ; odrl:assignee {} ]",
+            list(names).replace(' ', " , ")
+        )
+    };
+    for rule in [&comparing as &dyn Fn(usize) -> String, &naming] {
+        assert_eq!(of(3, rule(20)).reason(), None);
+        let started = std::time::Instant::now();
+        let refusal = of(60, rule(1900)).refusal();
+        assert_eq!(refusal.reason(), Reason::LimitExceeded);
+        assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+    }
+    let mut composed = composed(control, &format!("{control} ; {}", comparing(1900)));
+    composed.actions = of(60, String::new()).actions;
+    assert_eq!(composed.reason(), Some(Reason::LimitExceeded));
+}
+
+/// Many actions in one message count like as many messages.
+#[test]
+fn a_message_exercises_a_count_once_for_each_action() {
+    let counted = |operator: &str, right: &str| Case {
+        actions: vec![ask(odrl::READ); 3],
+        ..Case::new(&read_if("odrl:count", operator, right))
+    };
+    assert_eq!(counted("lteq", "2").reason(), Some(Reason::PolicyDenied));
+    let grant = counted("lteq", "3").evaluate().unwrap();
+    let key = format!("{} {}", ex("p"), ex("owner"));
+    assert_eq!(grant.exercised(), &BTreeMap::from([(key.clone(), 3)]));
+    assert!(grant.is_counted(&key));
+    let mut later = counted("lteq", "4");
+    later.request.snapshot.counts.insert(key, 2);
+    assert_eq!(later.reason(), Some(Reason::PolicyDenied));
+    assert_eq!(counted("gteq", "2").reason(), Some(Reason::PolicyDenied), "the first of them is the first");
 }

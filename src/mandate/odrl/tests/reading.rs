@@ -259,3 +259,39 @@ fn a_duty_that_an_obligation_cannot_carry_makes_its_permission_undetermined() {
         assert!(!permits_with(&format!("odrl:obligation {duty}")), "{duty}");
     }
 }
+
+/// What a policy says once for all its rules, and what a duty says of several actions and targets, is copied for each:
+/// the copies count, so a small document makes no large policy.
+#[test]
+fn what_is_inherited_or_multiplied_counts_for_each_copy() {
+    let size = |text: &str| Policy::read(&graph(text), &Limits::default()).map(|policy| policy.size());
+    let rules =
+        |count: usize| (0..count).map(|n| format!("[ rdfs:label \"{n}\" ]")).collect::<Vec<_>>().join(" , ");
+    let things = |count: usize| (0..count).map(|n| format!("ex:t{n}")).collect::<Vec<_>>().join(" , ");
+    let inheriting = |names: usize, count: usize| {
+        size(&format!(
+            "ex:p a odrl:Set ; odrl:action odrl:read ; odrl:target {} ; odrl:permission {} .",
+            things(names),
+            rules(count)
+        ))
+    };
+    assert!(inheriting(20, 20).is_ok());
+    assert_eq!(inheriting(900, 900), Err(PolicyError::TooLarge("constraints")));
+    let refined = format!(
+        "[ odrl:source ex:thing ; odrl:refinement [ odrl:leftOperand odrl:purpose ; odrl:operator odrl:isAnyOf ; odrl:rightOperand {} ] ]",
+        things(900)
+    );
+    let text = format!(
+        "ex:p a odrl:Set ; odrl:action odrl:read ; odrl:target {refined} ; odrl:permission {} .",
+        rules(100)
+    );
+    assert_eq!(size(&text), Err(PolicyError::TooLarge("constraints")));
+    let duty = |names: usize| {
+        let duty = format!("[ odrl:action {} ; odrl:target {} ]", things(names), things(names));
+        size(&format!(
+            "ex:p a odrl:Set ; odrl:obligation {duty} ; odrl:permission [ odrl:action odrl:read ] ."
+        ))
+    };
+    assert!(duty(20).is_ok());
+    assert_eq!(duty(900), Err(PolicyError::TooLarge("constraints")));
+}

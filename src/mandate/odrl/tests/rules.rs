@@ -410,3 +410,77 @@ proptest! {
         prop_assert_eq!(found, left < right);
     }
 }
+
+/// Threat 13: a query or fragment of a member is no way round a prohibition on its collection.
+#[test]
+fn queries_and_fragments_of_members_are_prohibited_with_their_collection() {
+    let everything = "odrl:permission [ odrl:action odrl:read ]";
+    let prohibited = owned(&format!(
+        "{everything} ; odrl:prohibition [ odrl:action odrl:read ; odrl:target ex:collection ]"
+    ));
+    let permitted = owned("odrl:permission [ odrl:action odrl:read ; odrl:target ex:collection ]");
+    for target in ["thing", "thing?x=1", "thing#x", "thing?x=1#y", "collection?x=1"] {
+        let ask = Ask::new()
+            .fact("ex:thing odrl:partOf ex:collection .")
+            .target(&format!("https://x.example/{target}"));
+        assert!(!ask.permitted(std::slice::from_ref(&prohibited)), "{target}");
+        assert_eq!(ask.permitted(std::slice::from_ref(&permitted)), target == "thing", "{target}");
+    }
+    let other = Ask::new().fact("ex:thing odrl:partOf ex:collection .").target("https://x.example/thing2");
+    assert!(other.permitted(&[prohibited]));
+}
+
+/// Time that only a refinement sees ends a grant like any other.
+#[test]
+fn a_grant_ends_when_a_refined_prohibition_would_begin() {
+    let later = "odrl:refinement [ odrl:leftOperand odrl:dateTime ; odrl:operator odrl:gt ; odrl:rightOperand \"2026-06-16T12:01:00Z\"^^xsd:dateTime ]";
+    for prohibition in [
+        format!("odrl:action [ rdf:value odrl:read ; {later} ]"),
+        format!("odrl:action odrl:read ; odrl:target [ odrl:source ex:thing ; {later} ]"),
+        format!("odrl:action odrl:read ; odrl:assignee [ odrl:source ex:agent ; {later} ]"),
+    ] {
+        let policy =
+            owned(&format!("odrl:permission [ odrl:action odrl:read ] ; odrl:prohibition [ {prohibition} ]"));
+        assert_eq!(
+            granted(Ask::new().of(&[policy])).not_after,
+            instant("2026-06-16T12:01:00Z"),
+            "{prohibition}"
+        );
+    }
+}
+
+/// A count is of one assigner's policy: somebody else's policy of the same id does not use it up.
+#[test]
+fn counts_are_kept_by_assigner() {
+    let once = "odrl:permission [ odrl:action odrl:read ; odrl:constraint [ odrl:leftOperand odrl:count ; odrl:operator odrl:lteq ; odrl:rightOperand 1 ] ]";
+    assert!(!Ask::new().counted(1).permitted(&[owned(once)]));
+    let other = policy(&format!("ex:p a odrl:Set ; odrl:assigner ex:other ; {once} ."));
+    assert!(Ask::new().counted(1).permitted(std::slice::from_ref(&other)));
+    assert_ne!(granted(Ask::new().of(&[owned("odrl:permission [ odrl:action odrl:read ]")])).exercised, {
+        granted(Ask::new().counted(1).of(&[other])).exercised
+    });
+}
+
+/// Admission compares the counts that a verdict rests on, and no others: decisions of one mandate do not stand in each
+/// other's way.
+#[test]
+fn only_policies_that_look_at_the_count_rest_on_it() {
+    let looks = "[ odrl:leftOperand odrl:count ; odrl:operator odrl:lteq ; odrl:rightOperand 9 ]";
+    let permission = "odrl:permission [ odrl:action odrl:read ]";
+    for (body, rests) in [
+        (permission.to_owned(), false),
+        (format!("odrl:permission [ odrl:action odrl:read ; odrl:constraint {looks} ]"), true),
+        (
+            format!("odrl:permission [ odrl:action odrl:read ; odrl:constraint [ odrl:and ( {looks} ) ] ]"),
+            true,
+        ),
+        (format!("odrl:permission [ odrl:action [ rdf:value odrl:read ; odrl:refinement {looks} ] ]"), true),
+        (
+            format!("{permission} ; odrl:prohibition [ odrl:action odrl:delete ; odrl:constraint {looks} ]"),
+            true,
+        ),
+    ] {
+        let exercised = granted(Ask::new().counted(0).of(&[owned(&body)])).exercised;
+        assert_eq!(exercised.into_values().collect::<Vec<_>>(), [rests], "{body}");
+    }
+}
