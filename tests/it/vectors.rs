@@ -103,7 +103,7 @@ const NOT_OF_EVALUATION: [Reason; 11] = [
     Reason::ChallengeUsed,
     Reason::LedgerUnavailable,
     Reason::Internal,
-    // Given once status lists are read (issue 3).
+    // Given where a status list is at hand, which no configuration file gives yet.
     Reason::Suspended,
 ];
 /// Given once challenges are issued here (issue 5).
