@@ -47,6 +47,8 @@ pub struct Limits {
     pub constraints: usize,
     /// Nesting of logical constraints in a policy.
     pub constraint_depth: usize,
+    /// Status lists read for one message: two for each credential, one of revocations and one of suspensions.
+    pub status_lists: usize,
     /// Octets of a status list document, whose list is one term of it. A random list of a million entries has 170 KB.
     pub status_list_bytes: usize,
     /// Octets of a status list once it is decompressed: a megabyte of GZIP can hold a gigabyte. Two MiB are 16 million
@@ -84,6 +86,7 @@ impl Default for Limits {
             actions: 64,
             constraints: 2_000,
             constraint_depth: 16,
+            status_lists: 32,
             status_list_bytes: 1 << 20,
             status_list_octets: 2 << 20,
             policy_steps: 1_000_000,

@@ -74,7 +74,9 @@ pub(crate) fn form(
     match &credential.policy {
         Some(PolicyClaim::Embedded(node)) => embedded(credential, node, budget).map(|bound| bound.form),
         Some(PolicyClaim::Reference(iri)) => {
-            let stored = documents.get(iri).map(String::as_str);
+            // A fragment is no part of what is retrieved.
+            let whole = iri.split_once('#').map(|(whole, _)| whole);
+            let stored = documents.get(iri).or_else(|| documents.get(whole?)).map(String::as_str);
             let documents = Documents { parts: &[], stored, trust_store_by_location: false };
             find(credential, iri, &documents, limits, budget).map(|found| found.form())
         }

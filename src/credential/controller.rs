@@ -1,7 +1,7 @@
 //! Controller documents: whose a key is, and for what.
 
 use super::date_time;
-use super::key::{DID_KEY, KeyError, PublicKey, did_key_method};
+use super::key::{DID_JWK, DID_KEY, KeyError, PublicKey, did_key_method};
 use crate::request::Instant;
 use chrono::TimeDelta;
 use serde_json::{Map, Value};
@@ -52,7 +52,7 @@ impl Relationship {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct VerificationMethod {
     pub(crate) key: PublicKey,
-    /// When its controller's document was retrieved; `None` for a did:key, which certifies itself.
+    /// When its controller's document was retrieved; `None` for a did:key or did:jwk, which certifies itself.
     pub(crate) retrieved: Option<Instant>,
 }
 
@@ -94,6 +94,14 @@ impl KeySource<'_> {
                     Ok(VerificationMethod { key: PublicKey::from_did_key(controller)?, retrieved: None })
                 }
                 _ => Err(MethodError::NotControlled("the method is not the one of the did:key")),
+            };
+        }
+        if controller.starts_with(DID_JWK) {
+            return match method.strip_prefix(controller) {
+                Some("#0") => {
+                    Ok(VerificationMethod { key: PublicKey::from_did_jwk(controller)?, retrieved: None })
+                }
+                _ => Err(MethodError::NotControlled("the method is not the one of the did:jwk")),
             };
         }
         let (document, retrieved) = self
@@ -390,6 +398,46 @@ mod tests {
         for relationship in [Relationship::AssertionMethod, Relationship::Authentication] {
             let found = source(&documents).find(&did, &method, relationship).unwrap();
             assert_eq!((found.key, found.retrieved), (PublicKey::Ed25519(verifying(1)), None));
+        }
+    }
+
+    #[test]
+    fn a_did_jwk_certifies_itself_with_one_method_for_signing() {
+        let of = |jwk: &Value| {
+            let encoded = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(jwk.to_string());
+            format!("did:jwk:{encoded}")
+        };
+        let documents = ControllerDocuments::default();
+        let find = |did: &str, method: &str| {
+            source(&documents).find(did, method, Relationship::AssertionMethod).map(|found| found.key)
+        };
+        let did = of(&jwk(1));
+        assert_eq!(find(&did, &format!("{did}#0")), Ok(PublicKey::Ed25519(verifying(1))));
+        for method in [
+            did.clone(),
+            format!("{did}#"),
+            format!("{did}#1"),
+            format!("{did}#00"),
+            format!("{}#0", of(&jwk(2))),
+        ] {
+            assert!(find(&did, &method).is_err(), "{method}");
+        }
+        let mut changed = jwk(1);
+        changed["use"] = json!("sig");
+        let did = of(&changed);
+        assert!(find(&did, &format!("{did}#0")).is_ok());
+        for (member, value) in [("use", json!("enc")), ("d", json!("AA")), ("crv", json!("X25519"))] {
+            let mut changed = jwk(1);
+            changed[member] = value;
+            let did = of(&changed);
+            assert!(find(&did, &format!("{did}#0")).is_err(), "{member}");
+        }
+        let good = of(&jwk(1));
+        let twice = jwk(1).to_string().replacen('{', "{\"kty\":\"OKP\",", 1);
+        let twice = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(twice);
+        for did in [format!("{good}="), format!("{good}A"), "did:jwk:".to_owned(), format!("did:jwk:{twice}")]
+        {
+            assert!(find(&did, &format!("{did}#0")).is_err(), "{did}");
         }
     }
 

@@ -1,6 +1,8 @@
-//! Public keys: Multikey, JWK (Ed25519 only for now) and did:key, in their one accepted spelling each
+//! Public keys: Multikey, JWK (Ed25519 only for now), did:key and did:jwk, in their one accepted spelling each
 //! (`mandate.md` 1, threat 22).
 
+use crate::limits::Limits;
+use crate::message::strict_json;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::Value;
@@ -83,6 +85,22 @@ impl PublicKey {
         Self::from_multikey(multikey)
     }
 
+    /// Reads the key of a did:jwk (without fragment): strict JSON in unpadded base64url. One that says it is for
+    /// encryption signs nothing.
+    ///
+    /// # Errors
+    /// [`KeyError`]
+    pub(crate) fn from_did_jwk(did: &str) -> Result<Self, KeyError> {
+        let malformed = || KeyError::Malformed("not a did:jwk");
+        let encoded = did.strip_prefix(DID_JWK).ok_or_else(malformed)?;
+        let octets = URL_SAFE_NO_PAD.decode(encoded).map_err(|_| malformed())?;
+        let jwk = strict_json::read(&octets, &Limits::default()).map_err(|_| malformed())?;
+        if jwk.get("use").is_some_and(|usage| usage != "sig") {
+            return Err(KeyError::Malformed("the key of the did:jwk is not for signing"));
+        }
+        Self::from_jwk(&jwk)
+    }
+
     /// Verifies a signature, strictly: no non-canonical scalar or point, no point of small order (RFC 8032 5.1.7 with
     /// the checks that make a signature unique to its key and message).
     pub(crate) fn verifies(&self, message: &[u8], signature: &[u8; 64]) -> bool {
@@ -111,6 +129,9 @@ impl PublicKey {
 
 /// What every did:key starts with.
 pub(crate) const DID_KEY: &str = "did:key:";
+
+/// What every did:jwk starts with.
+pub(crate) const DID_JWK: &str = "did:jwk:";
 
 /// The one verification method that a did:key has: its fragment repeats the method-specific id.
 pub(crate) fn did_key_method(did: &str) -> Option<String> {

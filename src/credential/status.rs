@@ -97,10 +97,26 @@ impl<'a> StatusCheck<'a> {
         entry: &StatusEntry,
         budget: &mut Budget,
     ) -> Result<Instant, PaperError> {
-        let Claim { purpose, index, url } = Claim::read(entry)?;
+        let claim = Claim::read(entry)?;
+        self.claim(credential, &claim, budget).map_err(|mut error| {
+            error.evidence.seen = Some(claim.url.to_owned());
+            error
+        })
+    }
+
+    fn claim(
+        &mut self,
+        credential: &Credential,
+        claim: &Claim<'_>,
+        budget: &mut Budget,
+    ) -> Result<Instant, PaperError> {
+        let Claim { purpose, index, url } = *claim;
         let context_free = credential.profile == Profile::ContextFree;
         let key = (url.to_owned(), context_free);
         if !self.read.contains_key(&key) {
+            if self.read.len() >= self.limits.status_lists {
+                return Err(unknown("the credentials name more status lists than are read"));
+            }
             let list = self.list(url, context_free, budget);
             self.read.insert(key.clone(), list);
         }

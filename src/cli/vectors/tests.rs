@@ -232,6 +232,18 @@ fn a_policy_is_bound_by_form_and_digest_and_not_read() {
     let sri = "sha256-utNELR0QzRVkLH7S3THxEDUojtNcrj5jiCKrMma0BuA=";
     let answer = with(&|credential| credential["relatedResource"]["digestSRI"] = json!(sri));
     assert_eq!(answer, json!({ "ok": true, "codes": [], "form": "reference" }));
+    let by_fragment = with(&|credential| {
+        credential["relatedResource"] = json!({ "id": format!("{URL}#it"), "digestSRI": sri });
+        credential["credentialSubject"]["https://w3id.org/jeswr/solid-vc#policy"] =
+            json!(format!("{URL}#it"));
+    });
+    assert_eq!(by_fragment["ok"], json!(true), "a fragment is no part of what is retrieved");
+    let of_another = with(&|credential| {
+        credential["relatedResource"]["digestSRI"] = json!(sri);
+        credential["credentialSubject"]["https://w3id.org/jeswr/solid-vc#policy"] =
+            json!(format!("{URL}#it"));
+    });
+    assert_eq!(of_another["ok"], json!(false), "an entry is for its own IRI, fragment included");
     let no_proof = with(&|credential| {
         credential.as_object_mut().unwrap().remove("proof");
         credential["credentialSubject"]["https://w3id.org/jeswr/solid-vc#policy"] =

@@ -185,6 +185,10 @@ fn a_suspension_list_suspends() {
     let suspension = StatusEntry { purpose: vec!["suspension".to_owned()], ..entry() };
     assert_eq!(source.judge(&suspension), Err(Reason::Suspended));
     unknown("another purpose", source.judge(&entry()));
+    // Lifted, it is over.
+    let mut document = list(&encoded(LEAST, &[]));
+    document["credentialSubject"]["statusPurpose"] = json!("suspension");
+    assert!(of_list(document).judge(&suspension).is_ok());
     let turtle = Source::turtle(turtle_list(&issuer(), URL, "suspension", &[94567]));
     assert_eq!(turtle.judge(&suspension), Err(Reason::Suspended));
 }
@@ -386,6 +390,25 @@ fn the_encoding_is_u_and_one_whole_gzip_member() {
     ] {
         unknown(name, of_list_large(&text).judge(&entry()));
     }
+}
+
+#[test]
+fn the_lists_of_one_message_are_bounded() {
+    let lists = StatusLists::default();
+    let controllers = ControllerDocuments::default();
+    let keys = KeySource { documents: &controllers, now: now(), max_age: TimeDelta::days(1) };
+    let mut check = StatusCheck::new(&lists, keys, TimeDelta::hours(1), &Limits::default());
+    let mut last = String::new();
+    for list in 0..40 {
+        let at = StatusEntry { list: vec![format!("https://issuer.example/{list}")], ..entry() };
+        let error = check.entry(&holder_of(false), &at, &mut budget()).unwrap_err();
+        assert_eq!(
+            (error.reason, &error.evidence.seen),
+            (Reason::StatusRetrievalError, &Some(at.list[0].clone()))
+        );
+        last = error.evidence.detail.unwrap();
+    }
+    assert_eq!(last, "the credentials name more status lists than are read");
 }
 
 /// One list is read once for a decision, so entries cost nothing but their own judging.
