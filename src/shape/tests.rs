@@ -654,8 +654,12 @@ mod vectors {
 
 /// Shapes and data as the engine reads them, with labels in order of appearance.
 fn read(text: &str) -> Graph {
-    crate::rdf::parse_graph(&format!("{PREFIXES}{text}"), crate::rdf::RdfMediaType::Turtle, &Limits::default())
-        .expect("the test's Turtle is well-formed")
+    crate::rdf::parse_graph(
+        &format!("{PREFIXES}{text}"),
+        crate::rdf::RdfMediaType::Turtle,
+        &Limits::default(),
+    )
+    .expect("the test's Turtle is well-formed")
 }
 
 #[test]
