@@ -1,7 +1,7 @@
 //! RDFC-1.0 under a work budget (RDF Dataset Canonicalization 1.0).
 //!
 //! Written here, because a budget must be counted inside the algorithm, and because labels must follow the order in
-//! which temporary ones were issued, of however many: the reference `rdf-canon` sorts them as text, `b10` before `b2`.
+//! which temporary ones were issued, of however many: the crate `rdf-canon` sorts them as text, `b10` before `b2`.
 
 use super::{Budget, RdfError};
 use oxrdf::{BlankNodeRef, Dataset, Graph, GraphNameRef, NamedOrBlankNodeRef, QuadRef, TermRef};
