@@ -2,7 +2,7 @@
 
 use super::labels::Labels;
 use super::meter::Meter;
-use super::safe_mode::{self, Dialect, malformed};
+use super::safe_mode::{self, Dialect, Expected, Reading, malformed};
 use super::{RdfError, contexts};
 use crate::limits::Limits;
 use crate::message::strict_json::{self, JsonError};
@@ -49,7 +49,17 @@ fn read(text: &str, limits: &Limits) -> Result<Value, RdfError> {
 
 fn quads(document: &Value, dialect: Dialect, limits: &Limits) -> Result<Vec<Quad>, RdfError> {
     // First, because the library recurses along nesting and along definitions.
-    let expected = safe_mode::expected(document, dialect, limits)?;
+    match safe_mode::read(document, dialect, limits)? {
+        Reading::Recognised(quads) => {
+            let mut meter = Meter::new(limits);
+            quads.iter().try_for_each(|quad| meter.count(quad.as_ref()))?;
+            Ok(quads)
+        }
+        Reading::Expected(expected) => by_library(document, &expected, limits),
+    }
+}
+
+fn by_library(document: &Value, expected: &Expected, limits: &Limits) -> Result<Vec<Quad>, RdfError> {
     let text = serde_json::to_vec(document).map_err(|_| malformed("the document is not JSON"))?;
     if text.len() > limits.message_bytes {
         return Err(RdfError::TooLarge("octets in a paper"));

@@ -73,7 +73,7 @@ fn proof(purpose: &str, number: usize) -> Value {
     })
 }
 
-fn presentation(credentials: usize) -> Value {
+pub(super) fn presentation(credentials: usize) -> Value {
     let mut proof = proof("authentication", 0);
     proof["challenge"] = json!("a challenge");
     proof["domain"] = json!("https://agent.example/a2a");
@@ -319,7 +319,7 @@ fn where_the_two_readings_differ_the_document_is_refused() {
 
 /// What may happen to one value of a paper.
 #[derive(Debug, Clone)]
-enum Change {
+pub(super) enum Change {
     Drop,
     Set(Value),
     Add(&'static str, Value),
@@ -343,7 +343,7 @@ fn any_value() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn any_change() -> impl Strategy<Value = Change> {
+pub(super) fn any_change() -> impl Strategy<Value = Change> {
     const NAMES: [&str; 24] = [
         "undefined",
         "note",
@@ -381,7 +381,7 @@ fn any_change() -> impl Strategy<Value = Change> {
 }
 
 /// Applies a change at one of the places of a value, contexts apart.
-fn change(value: &mut Value, at: prop::sample::Index, change: &Change) {
+pub(super) fn change(value: &mut Value, at: prop::sample::Index, change: &Change) {
     let mut places = Vec::new();
     list_places(value, String::new(), &mut places);
     let pointer = &places[at.index(places.len())];
