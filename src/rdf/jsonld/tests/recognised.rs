@@ -25,7 +25,7 @@ fn is_recognised(paper: &Value) -> bool {
 /// `None` if the budget does not suffice.
 fn canonical(quads: Vec<Quad>) -> Option<String> {
     let mut budget = Budget::new(&Limits::default());
-    canon::dataset(&quads.into_iter().collect(), HashAlgorithm::Sha256, &mut budget).ok()
+    canon::quads(&quads, HashAlgorithm::Sha256, &mut budget).ok()
 }
 
 /// The papers of a JSON value, each whole, without its proofs, and the options of each proof.

@@ -3,6 +3,7 @@
 use super::super::*;
 use crate::rdf::Budget;
 use crate::rdf::canon::{self, HashAlgorithm};
+use oxrdf::Dataset;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -10,7 +11,7 @@ const V2: &str = contexts::CREDENTIALS_V2;
 const SEC: &str = "https://w3id.org/security#";
 
 fn read(paper: &Value) -> Result<Dataset, RdfError> {
-    parse_paper(paper, &Limits::default())
+    parse_paper(paper, &Limits::default()).map(Dataset::from_iter)
 }
 
 fn canonical(paper: &Value) -> String {
