@@ -4,9 +4,9 @@
 //! which temporary ones were issued, of however many: the crate `rdf-canon` sorts them as text, `b10` before `b2`.
 
 use super::{Budget, RdfError};
-use oxrdf::{BlankNodeRef, Dataset, Graph, GraphNameRef, NamedOrBlankNodeRef, QuadRef, TermRef};
+use oxrdf::{BlankNodeRef, Graph, GraphNameRef, NamedOrBlankNodeRef, Quad, QuadRef, TermRef};
 use sha2::{Digest, Sha256, Sha384};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 
 /// Steps that all calls of Hash N-Degree Quads for one message may take: a quad of a call, or a node of an order that
@@ -28,12 +28,22 @@ pub(crate) enum HashAlgorithm {
     Sha384,
 }
 
+/// Canonical N-Quads of the dataset that holds these quads.
+///
+/// # Errors
+/// [`RdfError::BudgetExceeded`]; what was spent stays spent.
+pub(crate) fn quads(quads: &[Quad], hash: HashAlgorithm, budget: &mut Budget) -> Result<String, RdfError> {
+    let distinct: HashSet<_> = quads.iter().map(Quad::as_ref).collect();
+    canonical(&distinct.into_iter().collect::<Vec<_>>(), hash, budget)
+}
+
 /// Canonical N-Quads of a dataset.
 ///
 /// # Errors
 /// [`RdfError::BudgetExceeded`]; what was spent stays spent.
+#[cfg(test)]
 pub(crate) fn dataset(
-    dataset: &Dataset,
+    dataset: &oxrdf::Dataset,
     hash: HashAlgorithm,
     budget: &mut Budget,
 ) -> Result<String, RdfError> {

@@ -14,7 +14,7 @@ fn budget() -> Budget {
     Budget::new(&Limits::default())
 }
 
-fn read(quads: &str) -> Dataset {
+fn read(quads: &str) -> oxrdf::Dataset {
     NQuadsParser::new().for_slice(quads).map(Result::unwrap).collect()
 }
 
