@@ -184,3 +184,33 @@ fn stages(
     let grant = Grant::new(envelope, protocol, intent, actions, presentation, chain, references, policy);
     Ok(Judged::Granted(Box::new(grant)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::SqliteLedger;
+    use crate::refusal::Reason;
+    use crate::request::MessageInput;
+    use crate::worked_example::{Intent, World};
+    use std::path::Path;
+
+    #[test]
+    fn a_panic_at_any_stage_is_a_refusal_and_leaves_the_engine_whole() {
+        let world = World::open(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let now = chrono::Utc::now();
+        let config = world.config(now).unwrap();
+        let ledger = SqliteLedger::in_memory_first(config.default_domain(), config.skew()).unwrap();
+        let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock)).unwrap();
+        let message = world.ask(Intent::grant_bob(), now).unwrap().message().unwrap();
+        let message = MessageInput::Bytes(serde_json::to_vec(&message).unwrap());
+        let snapshot = engine.snapshot(now).unwrap();
+        let request = Request { message, facts: world.facts(), snapshot };
+        for stage in Stage::PIPELINE.into_iter().filter(|stage| *stage != Stage::Admission) {
+            let evaluation = engine.evaluate_watched(&request, &mut |entered| assert_ne!(entered, stage));
+            let Outcome::Refused(refusal) = evaluation.outcome else { panic!("{stage:?}") };
+            assert_eq!((refusal.reason(), refusal.stage()), (Reason::Internal, stage));
+            assert_eq!(refusal.wire_code(), None);
+        }
+        assert!(matches!(engine.evaluate(&request).outcome, Outcome::Granted(_)));
+    }
+}

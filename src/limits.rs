@@ -73,7 +73,7 @@ impl Default for Limits {
             parts: 64,
             id_bytes: 256,
             graph_bytes: 256 << 10,
-            triples: 10_000,
+            triples: 4_000,
             term_bytes: 16 << 10,
             blank_nodes: 2_000,
             graph_depth: 32,

@@ -1,6 +1,6 @@
 //! `writgate bench`: what each stage of the grant-access decision costs here, against the floor of its signature checks.
 
-use super::{Exit, Failure, Outcome};
+use super::{Exit, Failure, Outcome, output};
 use crate::decision;
 use crate::engine::{Engine, SystemClock};
 use crate::ledger::SqliteLedger;
@@ -55,17 +55,20 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let ledger = SqliteLedger::in_memory_first(config.default_domain(), config.skew())?;
     let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
     let floor = floor(&world, arguments.runs);
-    println!("floor F: the two Ed25519 checks of a one-hop message, {:.1} us\n", floor.as_secs_f64() * 1e6);
-    println!("{:<34} {:>12} {:>12} {:>9}", "case", "p50", "p99", "p50");
+    output::say(format_args!(
+        "floor F: the two Ed25519 checks of a one-hop message, {:.1} us\n",
+        floor.as_secs_f64() * 1e6
+    ));
+    output::say(format_args!("{:<34} {:>12} {:>12} {:>9}", "case", "p50", "p99", "p50"));
 
     let request = |message: Vec<u8>, facts: CallerFacts| -> Result<Request, Failure> {
         Ok(Request { message: MessageInput::Bytes(message), facts, snapshot: engine.snapshot(now)? })
     };
     let granted = request(message.clone(), world.facts())?;
     let (mut whole, stages) = time(&engine, &granted, arguments.runs, true)?;
-    println!("{}", whole.line("evaluate, one hop, no cache", floor));
+    output::say(format_args!("{}", whole.line("evaluate, one hop, no cache", floor)));
     for (stage, mut times) in stages {
-        println!("{}", times.line(&format!("  {}", stage.as_str()), floor));
+        output::say(format_args!("{}", times.line(&format!("  {}", stage.as_str()), floor)));
     }
     let half = message.get(..message.len() / 2).unwrap_or_default().to_vec();
     let mut unpinned = ask.clone();
@@ -79,9 +82,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     ];
     for (name, message) in refused {
         let (mut times, _) = time(&engine, &request(message, world.facts())?, arguments.runs, false)?;
-        println!("{}", times.line(name, floor));
+        output::say(format_args!("{}", times.line(name, floor)));
     }
-    println!("{}", durable(&world, arguments.runs.min(500))?.line("decide, durable, one at a time", floor));
+    output::say(format_args!(
+        "{}",
+        durable(&world, arguments.runs.min(500))?.line("decide, durable, one at a time", floor)
+    ));
     Ok(Exit::Success)
 }
 

@@ -21,9 +21,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match (&arguments.message, &arguments.nonce, &arguments.domain) {
         (Some(message), Some(nonce), Some(domain)) => {
             let message = serde_json::from_str(&output::read_text(message)?)?;
-            println!("{}", compose::bound_challenge(&message, nonce, domain)?);
+            output::say(format_args!("{}", compose::bound_challenge(&message, nonce, domain)?));
         }
-        _ => println!("{}", new_challenge()?),
+        _ => output::say(format_args!("{}", new_challenge()?)),
     }
     Ok(Exit::Success)
 }

@@ -72,9 +72,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if arguments.json {
         output::write(None, &serde_json::to_string_pretty(&decided.report)?)?;
     } else {
-        println!("{}", output::verdict(&decided.decision));
+        output::say(format_args!("{}", output::verdict(&decided.decision)));
         if let Decision::Refuse(refusal) = &decided.decision {
-            println!("  {}", output::advice(refusal.reason()));
+            output::say(format_args!("  {}", output::advice(refusal.reason())));
         }
         explain(arguments, &decided.report);
     }
@@ -107,13 +107,13 @@ fn evaluate(
         return Ok(exit);
     }
     match &evaluation.outcome {
-        decision::Outcome::Granted(grant) => println!(
+        decision::Outcome::Granted(grant) => output::say(format_args!(
             "{}  stages 1 to 9 hold until {}; nothing is permitted before admission",
             output::coloured("WOULD ALLOW", 33),
             instant_text(grant.not_after())
-        ),
+        )),
         decision::Outcome::Refused(refusal) => print_refusal(refusal),
-        decision::Outcome::NotOurs(_) => println!("{}", output::coloured("NOT OURS", 33)),
+        decision::Outcome::NotOurs(_) => output::say(format_args!("{}", output::coloured("NOT OURS", 33))),
     }
     let envelope = ReportEnvelope {
         decision_id: "none (dry run)".to_owned(),
@@ -131,14 +131,14 @@ fn evaluate(
 }
 
 fn print_refusal(refusal: &Refusal) {
-    println!("{}\n  {}", output::refused(refusal), output::advice(refusal.reason()));
+    output::say(format_args!("{}\n  {}", output::refused(refusal), output::advice(refusal.reason())));
 }
 
 fn explain(arguments: &Arguments, report: &DecisionReportV1) {
     if arguments.explain {
-        print!("\n{}", output::explained(report));
+        output::tell(format_args!("\n{}", output::explained(report)));
         if let Some(turtle) = &report.body.shacl_report {
-            println!("\n{}", output::escaped_block(turtle));
+            output::say(format_args!("\n{}", output::escaped_block(turtle)));
         }
     }
 }

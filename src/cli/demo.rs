@@ -74,20 +74,27 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         tell(arguments, step, &decided)?;
     }
     if !arguments.json {
-        println!(
+        output::say(format_args!(
             "\n{} messages: {allowed} allowed, the others refused for {} different reasons.",
             steps.len(),
             refused.len()
-        );
+        ));
     }
     Ok(Exit::Success)
 }
 
 fn introduce(world: &World) {
-    println!("Alice    {ALICE} owns {NOTES}");
-    println!("Agent    {} acts for her, by a mandate that she signed", output::escaped(&world.agent_id()));
-    println!("Mandate  it may let {BOB} at her notes, read them to prepare a meeting, and never delete them");
-    println!("Server   gives out a challenge for each exchange, and asks Writgate about each message\n");
+    output::say(format_args!("Alice    {ALICE} owns {NOTES}"));
+    output::say(format_args!(
+        "Agent    {} acts for her, by a mandate that she signed",
+        output::escaped(&world.agent_id())
+    ));
+    output::say(format_args!(
+        "Mandate  it may let {BOB} at her notes, read them to prepare a meeting, and never delete them"
+    ));
+    output::say(format_args!(
+        "Server   gives out a challenge for each exchange, and asks Writgate about each message\n"
+    ));
 }
 
 fn decide(engine: &Engine, world: &World, step: &Step) -> Decided {
@@ -101,12 +108,16 @@ fn decide(engine: &Engine, world: &World, step: &Step) -> Decided {
 
 fn tell(arguments: &Arguments, step: &Step, decided: &Decided) -> Result<(), Failure> {
     if arguments.json {
-        println!("{}", serde_json::to_string(&decided.report)?);
+        output::say(format_args!("{}", serde_json::to_string(&decided.report)?));
         return Ok(());
     }
-    println!("{}\n  {}", step.story, output::verdict(&decided.decision).replace('\n', "\n  "));
+    output::say(format_args!(
+        "{}\n  {}",
+        step.story,
+        output::verdict(&decided.decision).replace('\n', "\n  ")
+    ));
     if arguments.explain {
-        println!("{}", output::explained(&decided.report));
+        output::say(format_args!("{}", output::explained(&decided.report)));
     }
     Ok(())
 }

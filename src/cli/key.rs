@@ -37,14 +37,14 @@ pub(crate) fn run(command: &Command) -> Outcome {
                 _ => key,
             };
             write_secret(out, &serde_json::to_string_pretty(&key.to_json())?)?;
-            println!("{}", key.controller());
+            output::say(format_args!("{}", key.controller()));
         }
         Command::Show { key, document } => {
             let key = read_key(key)?;
             if *document {
-                println!("{}", serde_json::to_string_pretty(&key.controller_document())?);
+                output::say(format_args!("{}", serde_json::to_string_pretty(&key.controller_document())?));
             } else {
-                println!("{}", output::escaped(key.controller()));
+                output::say(format_args!("{}", output::escaped(key.controller())));
             }
         }
     }

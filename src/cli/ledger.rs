@@ -26,6 +26,10 @@ pub(crate) fn run(command: &Command) -> Outcome {
     let path = file.ledger_path();
     SqliteLedger::create(&path, config.default_domain(), *first, now, config.skew())?;
     let floor = if *first { "no floor" } else { "presentations made before now are refused" };
-    println!("{}: a ledger for {}; {floor}", path.display(), output::escaped(config.default_domain()));
+    output::say(format_args!(
+        "{}: a ledger for {}; {floor}",
+        path.display(),
+        output::escaped(config.default_domain())
+    ));
     Ok(Exit::Success)
 }

@@ -208,6 +208,20 @@ pub(crate) fn advice(reason: Reason) -> &'static str {
     }
 }
 
+/// Prints a line. Where nobody reads standard output any more, the process ends with the exit code of a command that
+/// could not run: an answer that was not given is no allow.
+pub(crate) fn say(line: std::fmt::Arguments<'_>) {
+    tell(format_args!("{line}\n"));
+}
+
+/// [`say`], without the line break.
+pub(crate) fn tell(text: std::fmt::Arguments<'_>) {
+    use std::io::Write as _;
+    if std::io::stdout().lock().write_fmt(text).is_err() {
+        std::process::exit(2);
+    }
+}
+
 /// Writes a file, or to standard output for `-` and where none is named.
 pub(crate) fn write(path: Option<&Path>, text: &str) -> Result<(), Failure> {
     match path {
@@ -215,7 +229,7 @@ pub(crate) fn write(path: Option<&Path>, text: &str) -> Result<(), Failure> {
             std::fs::write(path, text).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))
         }
         _ => {
-            println!("{}", text.trim_end_matches('\n'));
+            say(format_args!("{}", text.trim_end_matches('\n')));
             Ok(())
         }
     }

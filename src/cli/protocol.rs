@@ -20,6 +20,6 @@ pub(crate) fn run(command: &Command) -> Outcome {
     let media_type = media_type_of(file)
         .ok_or_else(|| Failure::new(format!("{} ends in neither .ttl nor .jsonld", file.display())))?;
     let hash = ProtocolDocument::hash_of(&output::read_text(file)?, media_type, &Limits::default())?;
-    println!("{hash}");
+    output::say(format_args!("{hash}"));
     Ok(Exit::Success)
 }

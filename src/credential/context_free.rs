@@ -18,7 +18,7 @@ use crate::rdf::{Budget, canon, graph_of};
 use crate::refusal::Reason;
 use crate::vocab::{cred, dcterms, rdf, schema, sec, svc};
 use oxrdf::{
-    BlankNode, Dataset, Graph, GraphNameRef, Literal, NamedNode, NamedOrBlankNode, NamedOrBlankNodeRef, Term,
+    BlankNode, Graph, GraphNameRef, Literal, NamedNode, NamedOrBlankNode, NamedOrBlankNodeRef, Quad, Term,
     Triple,
 };
 use serde_json::{Map, Number, Value};
@@ -192,9 +192,9 @@ fn read_proof(
     if !is_of_its_kind {
         return Ok(Proof { options, value, statement: None });
     }
-    let dataset: Dataset =
+    let quads: Vec<Quad> =
         options.iter().map(|option| option.in_graph(GraphNameRef::DefaultGraph).into_owned()).collect();
-    let mut proof_read = Proof::of_options(&dataset, value, document, proof_of, budget)?;
+    let mut proof_read = Proof::of_options(&quads, value, document, proof_of, budget)?;
     let says_more = proof.keys().any(|member| !PROOF_MEMBERS.contains(&member.as_str()));
     if let (true, Some(statement)) = (says_more, &mut proof_read.statement) {
         statement.signature = Err("the proof says more than this profile signs");

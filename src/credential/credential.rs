@@ -240,9 +240,9 @@ impl Signed {
         if secured.proofs.len() > limits.proofs {
             return Err(PaperError::new(Reason::LimitExceeded, "more proofs than are judged"));
         }
-        let dataset = jsonld::parse_paper(&secured.unsecured, limits)?;
-        let graph = data_integrity::default_graph(&dataset)?;
-        let digest = Digest::of(canon::dataset(&dataset, HashAlgorithm::Sha256, budget)?);
+        let quads = jsonld::parse_paper(&secured.unsecured, limits)?;
+        let graph = data_integrity::default_graph(&quads)?;
+        let digest = Digest::of(canon::quads(&quads, HashAlgorithm::Sha256, budget)?);
         let proofs = secured
             .proofs
             .iter()

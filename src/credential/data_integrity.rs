@@ -10,7 +10,7 @@ use crate::rdf::{Budget, RdfError, jsonld};
 use crate::refusal::Reason;
 use crate::request::Instant;
 use crate::vocab::{dcterms, rdf, sec};
-use oxrdf::{Dataset, Graph, GraphNameRef};
+use oxrdf::{Graph, Quad, TripleRef};
 use serde_json::{Map, Value};
 
 /// 64 octets in base58btc are at most this long. Decoding is quadratic, so the bound comes first.
@@ -123,33 +123,33 @@ impl Proof {
             return Err(PaperError::malformed("a proof has no @context of its own"));
         }
         let value = proof.get("proofValue").and_then(Value::as_str).map(str::to_owned);
-        let dataset = match options(proof, context, limits) {
-            Ok(dataset) => dataset,
+        let quads = match options(proof, context, limits) {
+            Ok(quads) => quads,
             Err(RdfError::Malformed(_)) if is_of_another_kind(proof) => {
                 return Ok(Self { options: Graph::new(), value, statement: None });
             }
             Err(error) => return Err(error.into()),
         };
-        Self::of_options(&dataset, value, document, proof_of, budget)
+        Self::of_options(&quads, value, document, proof_of, budget)
     }
 
-    /// Reads a proof from the dataset of its options.
+    /// Reads a proof from the quads of its options.
     ///
     /// # Errors
     /// `MALFORMED`, `LIMIT_EXCEEDED`.
     pub(super) fn of_options(
-        dataset: &Dataset,
+        quads: &[Quad],
         value: Option<String>,
         document: Digest,
         proof_of: ProofOf,
         budget: &mut Budget,
     ) -> Result<Self, PaperError> {
-        let options = default_graph(dataset)?;
+        let options = default_graph(quads)?;
         let node = only_subject(&options)?;
         let statement = match suite(&node)? {
             None => None,
             Some(suite) => {
-                let signed = signed_octets(dataset, document, budget)?;
+                let signed = signed_octets(quads, document, budget)?;
                 Some(Statement::read(&node, suite, proof_of, signed, value.as_deref())?)
             }
         };
@@ -236,12 +236,12 @@ fn no_proof() -> PaperError {
     PaperError::new(Reason::NoProof, "the paper has no proof")
 }
 
-/// The dataset of a proof's options: the proof without `proofValue`, under the document's own `@context`.
+/// The quads of a proof's options: the proof without `proofValue`, under the document's own `@context`.
 pub(crate) fn options(
     proof: &Map<String, Value>,
     context: &Value,
     limits: &Limits,
-) -> Result<Dataset, RdfError> {
+) -> Result<Vec<Quad>, RdfError> {
     let mut options = proof.clone();
     options.remove("proofValue");
     options.insert("@context".to_owned(), context.clone());
@@ -250,23 +250,23 @@ pub(crate) fn options(
 
 /// SHA-256(canonical options) then SHA-256(canonical document).
 pub(crate) fn signed_octets(
-    options: &Dataset,
+    options: &[Quad],
     document: Digest,
     budget: &mut Budget,
 ) -> Result<Vec<u8>, RdfError> {
-    let options = Digest::of(canon::dataset(options, HashAlgorithm::Sha256, budget)?);
+    let options = Digest::of(canon::quads(options, HashAlgorithm::Sha256, budget)?);
     Ok([options.as_bytes().as_slice(), document.as_bytes().as_slice()].concat())
 }
 
-/// A dataset that is one default graph.
+/// The graph of a dataset that is one default graph.
 ///
 /// # Errors
 /// `MALFORMED` where there is a named graph.
-pub(crate) fn default_graph(dataset: &Dataset) -> Result<Graph, PaperError> {
-    if dataset.iter().any(|quad| quad.graph_name != GraphNameRef::DefaultGraph) {
+pub(crate) fn default_graph(quads: &[Quad]) -> Result<Graph, PaperError> {
+    if quads.iter().any(|quad| !quad.graph_name.is_default_graph()) {
         return Err(PaperError::malformed("a named graph where none can be"));
     }
-    Ok(dataset.iter().map(oxrdf::TripleRef::from).collect())
+    Ok(quads.iter().map(|quad| TripleRef::from(quad.as_ref())).collect())
 }
 
 /// The one node that the options speak of.

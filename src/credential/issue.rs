@@ -426,7 +426,7 @@ pub(crate) fn secure(
 ) -> Result<Value, IssueError> {
     let context = document.get("@context").cloned().unwrap_or_default();
     let unsecured = jsonld::parse_paper(&Value::Object(document.clone()), limits)?;
-    let digest = Digest::of(canon::dataset(&unsecured, HashAlgorithm::Sha256, budget)?);
+    let digest = Digest::of(canon::quads(&unsecured, HashAlgorithm::Sha256, budget)?);
     let dataset = data_integrity::options(&options, &context, limits)?;
     let signed = data_integrity::signed_octets(&dataset, digest, budget)?;
     options.insert("proofValue".to_owned(), key::encode_base58btc(&key.sign(&signed)).into());

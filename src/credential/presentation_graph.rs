@@ -11,8 +11,8 @@ use crate::rdf::{Budget, jsonld};
 use crate::refusal::Reason;
 use crate::vocab::{cred, rdf, sec};
 use oxrdf::{
-    BlankNode, BlankNodeRef, Dataset, Graph, GraphName, GraphNameRef, Literal, NamedNode, NamedOrBlankNode,
-    NamedOrBlankNodeRef, Quad, Term, TermRef, TripleRef,
+    BlankNode, BlankNodeRef, Graph, GraphName, Literal, NamedNode, NamedOrBlankNode, NamedOrBlankNodeRef,
+    Quad, Term, TermRef, TripleRef,
 };
 use serde_json::Value;
 
@@ -47,10 +47,10 @@ impl Presentation {
                 })
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let dataset = jsonld::parse_paper(&secured.unsecured, limits)?;
-        let canonical = canon::dataset(&dataset, HashAlgorithm::Sha256, budget)?;
-        let own: Graph =
-            dataset.quads_for_graph_name(GraphNameRef::DefaultGraph).map(TripleRef::from).collect();
+        let quads = jsonld::parse_paper(&secured.unsecured, limits)?;
+        let canonical = canon::quads(&quads, HashAlgorithm::Sha256, budget)?;
+        let own = quads.iter().filter(|quad| quad.graph_name.is_default_graph());
+        let own: Graph = own.map(|quad| TripleRef::from(quad.as_ref())).collect();
         let node = NodeView::only_instance(&own, cred::VERIFIABLE_PRESENTATION)?;
         let holder = match node.at_most_one(cred::HOLDER)? {
             None => None,
@@ -59,7 +59,7 @@ impl Presentation {
             }
         };
         let agreed = as_read(node.node(), holder.as_deref(), &credentials);
-        if canon::dataset(&agreed, HashAlgorithm::Sha256, budget)? != canonical {
+        if canon::quads(&agreed, HashAlgorithm::Sha256, budget)? != canonical {
             return Err(PaperError::malformed(
                 "the presentation's graph is not just its holder and the credentials as each reads alone",
             ));
@@ -106,16 +106,15 @@ fn check_limits(secured: &Secured, papers: &[&Value], limits: &Limits) -> Result
     Ok(())
 }
 
-/// The dataset of a presentation that says nothing but its holder and these credentials.
-fn as_read(node: NamedOrBlankNodeRef<'_>, holder: Option<&str>, credentials: &[Credential]) -> Dataset {
-    let mut dataset = Dataset::new();
+/// The quads of a presentation that says nothing but its holder and these credentials.
+fn as_read(node: NamedOrBlankNodeRef<'_>, holder: Option<&str>, credentials: &[Credential]) -> Vec<Quad> {
+    let mut quads = Vec::new();
     let node = match node {
         NamedOrBlankNodeRef::BlankNode(_) => BlankNode::new_unchecked("presentation").into(),
         named => named.into_owned(),
     };
     let mut own = |predicate: &str, object: Term| {
-        let quad = Quad::new(node.clone(), iri(predicate).into_owned(), object, GraphName::DefaultGraph);
-        dataset.insert(&quad);
+        quads.push(Quad::new(node.clone(), iri(predicate).into_owned(), object, GraphName::DefaultGraph));
     };
     own(rdf::TYPE, NamedNode::new_unchecked(cred::VERIFIABLE_PRESENTATION).into());
     if let Some(holder) = holder {
@@ -127,27 +126,26 @@ fn as_read(node: NamedOrBlankNodeRef<'_>, holder: Option<&str>, credentials: &[C
         own(cred::HAS_CREDENTIAL, graph.clone().into());
     }
     for (graph, credential) in graphs.iter().zip(credentials) {
-        insert_credential(&mut dataset, graph, credential);
+        insert_credential(&mut quads, graph, credential);
     }
-    dataset
+    quads
 }
 
 /// A credential in its named graph, and each of its proofs in one of its own.
-fn insert_credential(dataset: &mut Dataset, graph: &BlankNode, credential: &Credential) {
+fn insert_credential(quads: &mut Vec<Quad>, graph: &BlankNode, credential: &Credential) {
     let labels = Labels::of(graph);
-    labels.insert(dataset, &credential.graph, graph);
+    labels.insert(quads, &credential.graph, graph);
     let node = labels.subject(credential.node.as_ref());
     for (place, proof) in credential.proofs.iter().enumerate() {
         let of_proof = BlankNode::new_unchecked(format!("{}p{place}", graph.as_str()));
-        let link = Quad::new(node.clone(), iri(sec::PROOF).into_owned(), of_proof.clone(), graph.clone());
-        dataset.insert(&link);
+        quads.push(Quad::new(node.clone(), iri(sec::PROOF).into_owned(), of_proof.clone(), graph.clone()));
         // Options are a document of their own: their blank nodes are nobody else's.
         let labels = Labels::of(&of_proof);
-        labels.insert(dataset, &proof.options, &of_proof);
+        labels.insert(quads, &proof.options, &of_proof);
         let subject = proof.options.iter().next().map(|triple| labels.subject(triple.subject));
         if let (Some(subject), Some(value)) = (subject, &proof.value) {
             let value = Literal::new_typed_literal(value, iri(sec::MULTIBASE));
-            dataset.insert(&Quad::new(subject, iri(sec::PROOF_VALUE).into_owned(), value, of_proof));
+            quads.push(Quad::new(subject, iri(sec::PROOF_VALUE).into_owned(), value, of_proof));
         }
     }
 }
@@ -162,14 +160,14 @@ impl<'a> Labels<'a> {
         Self { prefix: graph.as_str() }
     }
 
-    fn insert(&self, dataset: &mut Dataset, document: &Graph, graph: &BlankNode) {
+    fn insert(&self, quads: &mut Vec<Quad>, document: &Graph, graph: &BlankNode) {
         for triple in document {
             let object = match triple.object {
                 TermRef::BlankNode(node) => self.blank(node).into(),
                 other => other.into_owned(),
             };
             let subject = self.subject(triple.subject);
-            dataset.insert(&Quad::new(subject, triple.predicate.into_owned(), object, graph.clone()));
+            quads.push(Quad::new(subject, triple.predicate.into_owned(), object, graph.clone()));
         }
     }
 

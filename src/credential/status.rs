@@ -18,7 +18,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
 use flate2::bufread::GzDecoder;
-use oxrdf::{Dataset, Graph, GraphNameRef, NamedOrBlankNodeRef, TermRef};
+use oxrdf::{Graph, GraphNameRef, NamedOrBlankNodeRef, Quad, TermRef};
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
@@ -366,7 +366,7 @@ fn of_turtle(text: &str, limits: &Limits, budget: &mut Budget) -> Result<Signed,
     for proof in proofs {
         let view = NodeView::new(&all, proof);
         let value = view.optional_text(sec::PROOF_VALUE).map_err(unverified)?;
-        let options: Dataset = all
+        let options: Vec<Quad> = all
             .triples_for_subject(proof)
             .filter(|triple| triple.predicate != iri(sec::PROOF_VALUE))
             .map(|triple| triple.in_graph(GraphNameRef::DefaultGraph).into_owned())

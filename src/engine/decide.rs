@@ -7,6 +7,7 @@ use crate::ledger::{Admission, Candidate, Entry, Exercise};
 use crate::refusal::{Reason, Refusal, Stage};
 use crate::request::{CallerFacts, Instant, MessageInput, Request, Snapshot};
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time;
 
 /// How often a decision is evaluated anew because its inputs changed under it, before it is given up.
@@ -20,16 +21,9 @@ impl Engine {
         let decision_id = decision_id(now);
         let mut request = Request { message, facts, snapshot: self.empty_snapshot(now) };
         for _ in 0..MAX_EVALUATIONS {
-            request.snapshot = match self.snapshot(self.clock.now()) {
-                Ok(snapshot) => Snapshot { conversation: request.facts.conversation.clone(), ..snapshot },
-                Err(cause) => {
-                    tracing::error!(%decision_id, %cause, "the ledger gave no snapshot");
-                    break;
-                }
-            };
-            let mut clock = StageClock::start();
-            let evaluation = self.evaluate_watched(&request, &mut |stage| clock.enter(stage));
-            match self.conclude(&request, evaluation, &decision_id, clock) {
+            // A panic of the ledger: whether it wrote is not known, so nothing may follow from it.
+            let attempt = catch_unwind(AssertUnwindSafe(|| self.attempt(&mut request, &decision_id)));
+            match attempt.unwrap_or(Err(Retry::Unavailable)) {
                 Ok(decided) => {
                     announce(&decided);
                     return decided;
@@ -39,6 +33,15 @@ impl Engine {
             }
         }
         self.unavailable(&request, decision_id)
+    }
+
+    /// One snapshot, one evaluation, and its conclusion.
+    fn attempt(&self, request: &mut Request, decision_id: &str) -> Result<Decided, Retry> {
+        let snapshot = self.snapshot(self.clock.now()).map_err(Retry::unavailable)?;
+        request.snapshot = Snapshot { conversation: request.facts.conversation.clone(), ..snapshot };
+        let mut clock = StageClock::start();
+        let evaluation = self.evaluate_watched(request, &mut |stage| clock.enter(stage));
+        self.conclude(request, evaluation, decision_id, clock)
     }
 
     /// Records what the evaluation found, and admits a grant.
@@ -171,7 +174,7 @@ enum Retry {
 impl Retry {
     fn unavailable(cause: crate::ledger::LedgerError) -> Self {
         // The cause is for the operator's log; no peer and no report ever sees it.
-        tracing::error!(%cause, "the ledger could not record a decision");
+        tracing::error!(%cause, "the ledger failed");
         Self::Unavailable
     }
 }

@@ -57,7 +57,7 @@ fn read(message: &MessageInput, limits: &Limits) -> Result<Form, Refusal> {
             write(message, limits).and_then(|octets| strict_json::read(&octets, limits))
         }
     };
-    Form::check(&value.map_err(unreadable)?, limits)
+    Form::check(value.map_err(unreadable)?, limits)
 }
 
 fn write(message: &a2a::Message, limits: &Limits) -> Result<Vec<u8>, JsonError> {

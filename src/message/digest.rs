@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
+use std::cmp::Ordering;
 use std::fmt;
 
 /// A SHA-256 digest. Displays as 64 lower-case hexadecimal digits.
@@ -20,7 +21,9 @@ impl Digest {
     /// # Errors
     /// A value that JCS cannot write; values of the strict reader always can.
     pub fn of_jcs(value: &Value) -> Result<Self, serde_json::Error> {
-        Ok(Self::of(jcs(value)?))
+        let mut octets = Vec::with_capacity(1 << 10);
+        write_jcs(value, &mut octets)?;
+        Ok(Self::of(octets))
     }
 
     /// The 32 octets.
@@ -42,32 +45,78 @@ pub(crate) fn jcs<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error>
     serde_json_canonicalizer::to_vec(value)
 }
 
+/// Writes a value's JCS form: what [`jcs`] writes, but without holding a copy of every object.
+fn write_jcs(value: &Value, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_by(|(one, _), (other, _)| by_utf16(one, other));
+            out.push(b'{');
+            for (index, (name, member)) in members.into_iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                serde_json::to_writer(&mut *out, name)?;
+                out.push(b':');
+                write_jcs(member, out)?;
+            }
+            out.push(b'}');
+        }
+        Value::Array(items) => {
+            out.push(b'[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                write_jcs(item, out)?;
+            }
+            out.push(b']');
+        }
+        Value::Number(_) => out.extend(jcs(value)?),
+        Value::String(_) | Value::Bool(_) | Value::Null => serde_json::to_writer(&mut *out, value)?,
+    }
+    Ok(())
+}
+
+/// RFC 8785 3.2.3: names are ordered by their UTF-16 code units.
+fn by_utf16(one: &str, other: &str) -> Ordering {
+    if one.is_ascii() && other.is_ascii() {
+        return one.cmp(other);
+    }
+    one.encode_utf16().cmp(other.encode_utf16())
+}
+
 /// The digest of an A2A message without some of its parts, named by their places (`restDigest` of a bound challenge):
-/// SHA-256 over the JCS form of [`without_defaults`].
+/// SHA-256 over the JCS form of what is left, [without defaults](drop_defaults).
 ///
 /// # Errors
 /// A value that JCS cannot write; values of the strict reader always can.
 pub(crate) fn of_message_without(message: &Value, parts: &[usize]) -> Result<Digest, serde_json::Error> {
-    let mut rest = without_defaults(message);
-    if let Some(Value::Array(all)) = rest.get_mut("parts") {
-        let mut index = 0;
-        all.retain(|_| {
-            index += 1;
-            !parts.contains(&(index - 1))
-        });
-    }
+    let mut rest: Value = match message {
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, member)| match (name.as_str(), member) {
+                ("parts", Value::Array(all)) => {
+                    let left = all.iter().enumerate().filter(|(index, _)| !parts.contains(index));
+                    (name.clone(), left.map(|(_, part)| part.clone()).collect())
+                }
+                _ => (name.clone(), member.clone()),
+            })
+            .collect(),
+        other => other.clone(),
+    };
+    drop_defaults(&mut rest);
     Digest::of_jcs(&rest)
 }
 
-/// A message without its optional members that hold their default, so that one message has one digest in every
-/// binding: ProtoJSON may leave such a member out or write it, and gRPC cannot tell the two apart.
+/// Drops a message's optional members that hold their default, so that one message has one digest in every binding:
+/// ProtoJSON may leave such a member out or write it, and gRPC cannot tell the two apart.
 ///
 /// Dropped are `contextId`, `taskId`, `filename` and `mediaType` where they are `""`, `extensions` and
 /// `referenceTaskIds` where they are `[]`, and `metadata` where it is `{}`. Required members stay whatever they hold,
 /// and so does everything inside `data` and `metadata`, where absence and emptiness are the sender's own words.
-pub(crate) fn without_defaults(message: &Value) -> Value {
-    let mut message = message.clone();
-    let Some(members) = message.as_object_mut() else { return message };
+pub(super) fn drop_defaults(message: &mut Value) {
+    let Some(members) = message.as_object_mut() else { return };
     for name in ["contextId", "taskId", "extensions", "referenceTaskIds", "metadata"] {
         drop_default(members, name);
     }
@@ -78,7 +127,6 @@ pub(crate) fn without_defaults(message: &Value) -> Value {
             }
         }
     }
-    message
 }
 
 fn drop_default(members: &mut Map<String, Value>, name: &str) {
@@ -142,6 +190,7 @@ mod tests {
     fn of_message(message: &Value) -> Result<Digest, serde_json::Error> {
         of_message_without(message, &[])
     }
+    use proptest::prelude::*;
     use serde_json::json;
 
     #[test]
@@ -167,8 +216,44 @@ mod tests {
                 {"data": {"metadata": {}}, "metadata": {}}
             ]
         });
-        assert_eq!(without_defaults(&long), short);
+        let mut dropped = long.clone();
+        drop_defaults(&mut dropped);
+        assert_eq!(dropped, short);
         assert_eq!(of_message(&long).unwrap(), of_message(&short).unwrap());
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let text = prop_oneof![".{0,4}", "[\u{e000}\u{10000}a\"\\\\\u{0}-\u{1f}\u{7f}é]{0,3}"];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            (-9i64..9).prop_map(Value::from),
+            text.clone().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 5, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+                prop::collection::vec((text.clone(), inner), 0..5)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn values_are_written_as_the_library_writes_them(value in any_json()) {
+            let mut own = Vec::new();
+            match jcs(&value) {
+                Ok(library) => {
+                    write_jcs(&value, &mut own).unwrap();
+                    prop_assert_eq!(String::from_utf8(own), String::from_utf8(library));
+                }
+                Err(_) => prop_assert!(write_jcs(&value, &mut own).is_err()),
+            }
+        }
     }
 
     #[test]

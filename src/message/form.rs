@@ -4,11 +4,14 @@
 //! spelled in snake_case. Whoever reads the message after us may read those. So a message either means the same to
 //! every reader, or it is refused.
 
-use super::digest::without_defaults;
+use super::digest::drop_defaults;
 use crate::limits::Limits;
 use crate::refusal::{Reason, Refusal, Stage};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 
 type Members = Map<String, Value>;
 
@@ -38,8 +41,8 @@ impl Form {
     ///
     /// # Errors
     /// `MESSAGE_MALFORMED`, `LIMIT_EXCEEDED`.
-    pub(super) fn check(value: &Value, limits: &Limits) -> Result<Self, Refusal> {
-        let Value::Object(message) = value else { return Err(malformed("", "not an object")) };
+    pub(super) fn check(mut value: Value, limits: &Limits) -> Result<Self, Refusal> {
+        let Value::Object(message) = &value else { return Err(malformed("", "not an object")) };
         check_members(message, "", &MESSAGE_MEMBERS)?;
         if id(message, "messageId", limits)?.is_none_or(str::is_empty) {
             return Err(malformed("/messageId", "no message id"));
@@ -62,7 +65,8 @@ impl Form {
             }));
         }
         parts.iter().enumerate().try_for_each(|(index, part)| check_part(part, index))?;
-        let form = Self { message: without_defaults(value) };
+        drop_defaults(&mut value);
+        let form = Self { message: value };
         form.check_typed_model()?;
         Ok(form)
     }
@@ -97,9 +101,7 @@ impl Form {
     fn check_typed_model(&self) -> Result<(), Refusal> {
         let typed = a2a::Message::deserialize(&self.message)
             .map_err(|_| malformed("", "the official A2A types do not accept it"))?;
-        let typed = serde_json::to_value(typed)
-            .map_err(|_| malformed("", "the official A2A types cannot write it"))?;
-        if without_defaults(&typed) == known_members(&self.message) {
+        if is_as_read(&typed, &self.message) {
             Ok(())
         } else {
             Err(malformed("", "the official A2A types read something else"))
@@ -203,21 +205,73 @@ fn check_texts(members: &Members, name: &str, octets: usize) -> Result<(), Refus
     if all_texts { Ok(()) } else { Err(malformed(format!("/{name}"), "not a list of texts that are read")) }
 }
 
-/// The message with the members that A2A v1.0 knows, and nothing else.
-fn known_members(message: &Value) -> Value {
-    let keep = |value: &Value, known: &[&str]| -> Value {
-        let members = value.as_object().into_iter().flatten();
-        members
-            .filter(|(name, _)| known.contains(&name.as_str()))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect::<Members>()
-            .into()
+/// Whether a typed message holds every member that A2A v1.0 knows as it was read, and no other. What the types may hold
+/// is listed exhaustively: a member that they gain does not compile.
+fn is_as_read(typed: &a2a::Message, read: &Value) -> bool {
+    let a2a::Message {
+        message_id,
+        context_id,
+        task_id,
+        role,
+        parts,
+        metadata,
+        extensions,
+        reference_task_ids,
+    } = typed;
+    let role = serde_json::to_value(role).ok();
+    let read_parts = read.get("parts").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    is_text(Some(message_id), read.get("messageId"))
+        && is_text(context_id.as_ref(), read.get("contextId"))
+        && is_text(task_id.as_ref(), read.get("taskId"))
+        && role.as_ref() == read.get("role")
+        && is_metadata(metadata.as_ref(), read.get("metadata"))
+        && is_list(extensions.as_ref(), read.get("extensions"))
+        && is_list(reference_task_ids.as_ref(), read.get("referenceTaskIds"))
+        && parts.len() == read_parts.len()
+        && parts.iter().zip(read_parts).all(|(typed, read)| is_part(typed, read))
+}
+
+fn is_part(typed: &a2a::Part, read: &Value) -> bool {
+    let a2a::Part { content, filename, media_type, metadata } = typed;
+    let (name, is_content) = match content {
+        a2a::PartContent::Text(text) => ("text", is_text(Some(text), read.get("text"))),
+        a2a::PartContent::Raw(octets) => ("raw", is_text(Some(&BASE64.encode(octets)), read.get("raw"))),
+        a2a::PartContent::Url(url) => ("url", is_text(Some(url), read.get("url"))),
+        a2a::PartContent::Data(value) => ("data", read.get("data") == Some(value)),
     };
-    let mut known = keep(message, &MESSAGE_MEMBERS);
-    for part in known.get_mut("parts").and_then(Value::as_array_mut).into_iter().flatten() {
-        *part = keep(part, &PART_MEMBERS);
+    is_content
+        && CONTENTS.iter().all(|other| *other == name || read.get(other).is_none())
+        && is_text(filename.as_ref(), read.get("filename"))
+        && is_text(media_type.as_ref(), read.get("mediaType"))
+        && is_metadata(metadata.as_ref(), read.get("metadata"))
+}
+
+fn is_text(typed: Option<&String>, read: Option<&Value>) -> bool {
+    match (typed, read) {
+        (None, None) => true,
+        (Some(typed), Some(Value::String(read))) => typed == read,
+        _ => false,
     }
-    known
+}
+
+fn is_list(typed: Option<&Vec<String>>, read: Option<&Value>) -> bool {
+    match (typed, read) {
+        (None, None) => true,
+        (Some(typed), Some(Value::Array(read))) => {
+            typed.len() == read.len() && typed.iter().zip(read).all(|(typed, read)| read == typed)
+        }
+        _ => false,
+    }
+}
+
+fn is_metadata(typed: Option<&HashMap<String, Value>>, read: Option<&Value>) -> bool {
+    match (typed, read) {
+        (None, None) => true,
+        (Some(typed), Some(Value::Object(read))) => {
+            typed.len() == read.len() && read.iter().all(|(name, value)| typed.get(name) == Some(value))
+        }
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -241,7 +295,7 @@ mod tests {
     }
 
     fn check(message: &Value) -> Result<Form, Refusal> {
-        Form::check(message, &Limits::default())
+        Form::check(message.clone(), &Limits::default())
     }
 
     fn assert_malformed(message: &Value, path: &str) {

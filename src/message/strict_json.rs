@@ -174,6 +174,12 @@ const SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 /// A number whose text says no more than the double that JCS writes for it (RFC 8785 3.2.2.3).
 fn exact_number(text: &str) -> Result<Number, JsonError> {
     const INEXACT: JsonError = JsonError::Malformed("a number that a double does not hold exactly");
+    // Nearly all numbers are short integers, which need no decimal arithmetic.
+    if text.len() <= 15
+        && let Ok(integer) = text.parse::<i64>()
+    {
+        return Ok(Number::from(integer));
+    }
     let double: f64 = text.parse().map_err(|_| JsonError::Malformed("not a number"))?;
     let number = Number::from_f64(double).ok_or(INEXACT)?;
     // Where two shortest texts are equally near, writers choose differently: a double that lies half way has both.

@@ -1,12 +1,12 @@
 //! RDFC-1.0 under a work budget (RDF Dataset Canonicalization 1.0).
 //!
 //! Written here, because a budget must be counted inside the algorithm, and because labels must follow the order in
-//! which temporary ones were issued, of however many: the reference `rdf-canon` sorts them as text, `b10` before `b2`.
+//! which temporary ones were issued, of however many: the crate `rdf-canon` sorts them as text, `b10` before `b2`.
 
 use super::{Budget, RdfError};
-use oxrdf::{BlankNodeRef, Dataset, Graph, GraphNameRef, NamedOrBlankNodeRef, QuadRef, TermRef};
+use oxrdf::{BlankNodeRef, Graph, GraphNameRef, NamedOrBlankNodeRef, Quad, QuadRef, TermRef};
 use sha2::{Digest, Sha256, Sha384};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 
 /// Steps that all calls of Hash N-Degree Quads for one message may take: a quad of a call, or a node of an order that
@@ -28,21 +28,26 @@ pub(crate) enum HashAlgorithm {
     Sha384,
 }
 
+/// Canonical N-Quads of the dataset that holds these quads.
+///
+/// # Errors
+/// [`RdfError::BudgetExceeded`]; what was spent stays spent.
+pub(crate) fn quads(quads: &[Quad], hash: HashAlgorithm, budget: &mut Budget) -> Result<String, RdfError> {
+    let distinct: HashSet<_> = quads.iter().map(Quad::as_ref).collect();
+    canonical(&distinct.into_iter().collect::<Vec<_>>(), hash, budget)
+}
+
 /// Canonical N-Quads of a dataset.
 ///
 /// # Errors
 /// [`RdfError::BudgetExceeded`]; what was spent stays spent.
+#[cfg(test)]
 pub(crate) fn dataset(
-    dataset: &Dataset,
+    dataset: &oxrdf::Dataset,
     hash: HashAlgorithm,
     budget: &mut Budget,
 ) -> Result<String, RdfError> {
-    let labels = labels(dataset, hash, budget)?;
-    let label = |node: BlankNodeRef<'_>| labels.get(node.as_str()).map_or("", String::as_str);
-    let mut lines: Vec<String> = dataset.iter().map(|quad| line(quad, label)).collect();
-    // Of distinct quads, the canonical lines are distinct too.
-    lines.sort_unstable();
-    Ok(lines.concat())
+    canonical(&dataset.iter().collect::<Vec<_>>(), hash, budget)
 }
 
 /// Canonical N-Quads of a graph.
@@ -50,18 +55,27 @@ pub(crate) fn dataset(
 /// # Errors
 /// [`RdfError::BudgetExceeded`]; what was spent stays spent.
 pub(crate) fn graph(graph: &Graph, budget: &mut Budget) -> Result<String, RdfError> {
-    let quads = graph.iter().map(|triple| triple.in_graph(GraphNameRef::DefaultGraph));
-    dataset(&quads.collect(), HashAlgorithm::Sha256, budget)
+    let quads: Vec<_> = graph.iter().map(|triple| triple.in_graph(GraphNameRef::DefaultGraph)).collect();
+    canonical(&quads, HashAlgorithm::Sha256, budget)
 }
 
-/// The canonical issuer's map (4.4): from labels of the dataset to canonical labels.
+/// Canonical N-Quads of distinct quads.
+fn canonical(quads: &[QuadRef<'_>], hash: HashAlgorithm, budget: &mut Budget) -> Result<String, RdfError> {
+    let labels = labels(quads, hash, budget)?;
+    let label = |node: BlankNodeRef<'_>| labels.get(node.as_str()).map_or("", String::as_str);
+    let mut lines: Vec<String> = quads.iter().map(|quad| line(*quad, label)).collect();
+    lines.sort_unstable();
+    Ok(lines.concat())
+}
+
+/// The canonical issuer's map (4.4): from labels of the quads to canonical labels.
 fn labels(
-    dataset: &Dataset,
+    quads: &[QuadRef<'_>],
     hash: HashAlgorithm,
     budget: &mut Budget,
 ) -> Result<HashMap<String, String>, RdfError> {
     budget.canonicalizations = budget.canonicalizations.checked_sub(1).ok_or(RdfError::BudgetExceeded)?;
-    let mut state = State::new(dataset, hash);
+    let mut state = State::new(quads, hash);
     state.issue_all(budget)?;
     let canonical = state.canonical.nodes.iter().enumerate();
     Ok(canonical
@@ -73,19 +87,19 @@ fn labels(
 type Node = usize;
 
 /// The canonicalization state (4.3).
-struct State<'d> {
+struct State<'q> {
     hash: HashAlgorithm,
-    names: Vec<&'d str>,
+    names: Vec<&'q str>,
     /// The quads that each node is a component of.
-    quads: Vec<Vec<Related<'d>>>,
+    quads: Vec<Vec<Related<'q>>>,
     /// The first-degree hash of each node (4.6).
     first_degree: Vec<String>,
     canonical: Issuer,
 }
 
 /// A quad of a node, as Hash N-Degree Quads reads it: the predicate, and its blank nodes with their positions.
-struct Related<'d> {
-    predicate: &'d str,
+struct Related<'q> {
+    predicate: &'q str,
     nodes: Vec<(char, Node)>,
 }
 
@@ -111,13 +125,13 @@ impl Issuer {
     }
 }
 
-impl<'d> State<'d> {
-    fn new(dataset: &'d Dataset, hash: HashAlgorithm) -> Self {
+impl<'q> State<'q> {
+    fn new(quads: &[QuadRef<'q>], hash: HashAlgorithm) -> Self {
         let mut places: HashMap<&str, Node> = HashMap::new();
         let mut state =
             Self { hash, names: vec![], quads: vec![], first_degree: vec![], canonical: Issuer::default() };
         let mut lines: Vec<Vec<String>> = Vec::new();
-        for quad in dataset {
+        for quad in quads.iter().copied() {
             let blank: Vec<_> = blank_nodes(quad)
                 .map(|(position, name)| {
                     let node = *places.entry(name).or_insert_with(|| {
@@ -339,7 +353,7 @@ fn next_order(items: &mut [Node]) -> bool {
 }
 
 /// The blank nodes of a quad with their RDFC-1.0 position.
-fn blank_nodes(quad: QuadRef<'_>) -> impl Iterator<Item = (char, &str)> {
+fn blank_nodes<'q>(quad: QuadRef<'q>) -> impl Iterator<Item = (char, &'q str)> + use<'q> {
     let subject = match quad.subject {
         NamedOrBlankNodeRef::BlankNode(node) => Some(('s', node.as_str())),
         NamedOrBlankNodeRef::NamedNode(_) => None,

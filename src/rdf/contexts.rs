@@ -9,7 +9,7 @@ pub(crate) const CREDENTIALS_V2: &str = "https://www.w3.org/ns/credentials/v2";
 
 /// A context whose text has the digest that it is pinned to.
 pub(crate) struct PinnedContext {
-    url: &'static str,
+    pub(crate) url: &'static str,
     /// The document, as published.
     pub(crate) text: &'static str,
     /// The value of its `@context` member.
@@ -18,11 +18,13 @@ pub(crate) struct PinnedContext {
 
 /// The pinned context of exactly this URL.
 pub(crate) fn pinned(url: &str) -> Option<&'static PinnedContext> {
+    all().iter().find(|context| context.url == url)
+}
+
+/// All pinned contexts, verified once in a process.
+pub(crate) fn all() -> &'static [PinnedContext] {
     static CONTEXTS: OnceLock<Vec<PinnedContext>> = OnceLock::new();
-    CONTEXTS
-        .get_or_init(|| PINS.iter().filter_map(|(url, digest, text)| verify(url, digest, text)).collect())
-        .iter()
-        .find(|context| context.url == url)
+    CONTEXTS.get_or_init(|| PINS.iter().filter_map(|(url, digest, text)| verify(url, digest, text)).collect())
 }
 
 /// A context whose text is not the pinned one is not available.

@@ -2,13 +2,14 @@
 
 use super::labels::Labels;
 use super::meter::Meter;
-use super::safe_mode::{self, Dialect, malformed};
+use super::safe_mode::{self, Dialect, Expected, Reading, malformed};
 use super::{RdfError, contexts};
 use crate::limits::Limits;
 use crate::message::strict_json::{self, JsonError};
 use oxjsonld::{JsonLdParser, JsonLdRemoteDocument};
-use oxrdf::{Dataset, Graph, Quad};
+use oxrdf::{Graph, Quad};
 use serde_json::Value;
+use std::collections::HashSet;
 
 /// Parses a JSON-LD document that is one default graph.
 ///
@@ -23,20 +24,20 @@ pub(crate) fn parse_document(text: &str, limits: &Limits) -> Result<Graph, RdfEr
     default_graph(quads(&document, Dialect::Document, limits)?)
 }
 
-/// Parses a paper (credential, presentation, proof options) to its dataset, under the stricter rules of `mandate.md` 1:
+/// Parses a paper (credential, presentation, proof options) to the quads of its dataset, under the stricter rules of `mandate.md` 1:
 /// first context VC v2, protected terms stay, no keyword aliases, no `@vocab`, `@base`, `@reverse`, `@included`,
 /// `@nest`, `@graph`. Each value is a quad of its own: repetitions refuse.
 ///
 /// # Errors
 /// As [`parse_document`], named graphs of pinned graph containers apart.
-pub(crate) fn parse_paper(paper: &Value, limits: &Limits) -> Result<Dataset, RdfError> {
+pub(crate) fn parse_paper(paper: &Value, limits: &Limits) -> Result<Vec<Quad>, RdfError> {
     let quads = quads(paper, Dialect::Paper, limits)?;
-    let emitted = quads.len();
-    let dataset: Dataset = quads.into_iter().collect();
-    if dataset.len() != emitted {
-        return Err(malformed("a paper says the same thing twice"));
+    let mut seen = HashSet::with_capacity(quads.len());
+    if quads.iter().all(|quad| seen.insert(quad)) {
+        Ok(quads)
+    } else {
+        Err(malformed("a paper says the same thing twice"))
     }
-    Ok(dataset)
 }
 
 fn read(text: &str, limits: &Limits) -> Result<Value, RdfError> {
@@ -49,7 +50,17 @@ fn read(text: &str, limits: &Limits) -> Result<Value, RdfError> {
 
 fn quads(document: &Value, dialect: Dialect, limits: &Limits) -> Result<Vec<Quad>, RdfError> {
     // First, because the library recurses along nesting and along definitions.
-    let expected = safe_mode::expected(document, dialect, limits)?;
+    match safe_mode::read(document, dialect, limits)? {
+        Reading::Recognised(quads) => {
+            let mut meter = Meter::new(limits);
+            quads.iter().try_for_each(|quad| meter.count(quad.as_ref()))?;
+            Ok(quads)
+        }
+        Reading::Expected(expected) => by_library(document, &expected, limits),
+    }
+}
+
+fn by_library(document: &Value, expected: &Expected, limits: &Limits) -> Result<Vec<Quad>, RdfError> {
     let text = serde_json::to_vec(document).map_err(|_| malformed("the document is not JSON"))?;
     if text.len() > limits.message_bytes {
         return Err(RdfError::TooLarge("octets in a paper"));

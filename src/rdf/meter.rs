@@ -53,6 +53,10 @@ impl<'a> Meter<'a> {
                 if literal.language().is_none() && literal.datatype() == rdf::LANG_STRING {
                     return Err(RdfError::Malformed("a language-tagged literal has no language".into()));
                 }
+                if literal.value().contains(['\u{fffe}', '\u{ffff}']) {
+                    // Canonical N-Quads of RDF 1.2 escapes it, and the signers' libraries do not.
+                    return Err(RdfError::Malformed("a literal holds a noncharacter".into()));
+                }
                 if literal.direction().is_some() {
                     return Err(RdfError::Malformed("a literal has a base direction (RDF 1.2)".into()));
                 }

@@ -139,6 +139,13 @@ mod tests {
     }
 
     #[test]
+    fn literals_that_canonicalizers_write_in_two_ways_are_refused() {
+        assert_malformed("<urn:s> <urn:p> \"\\uFFFE\" .");
+        assert_malformed("<urn:s> <urn:p> \"x\u{ffff}\"@en .");
+        assert!(read("<urn:s> <urn:p> \"\\uFFFD\\u0000\\u007F\" .").is_ok());
+    }
+
+    #[test]
     fn language_strings_without_a_language_are_refused() {
         assert_malformed("<urn:s> <urn:p> \"x\"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString> .");
     }

@@ -321,3 +321,63 @@ fn the_report_that_is_returned_is_the_row_that_was_written() {
         }
     }
 }
+
+/// A ledger that panics where it is told to.
+#[derive(Debug)]
+struct Panicking(SqliteLedger, &'static str);
+
+impl Ledger for Panicking {
+    fn domain(&self) -> &str {
+        self.0.domain()
+    }
+
+    fn snapshot(&self) -> Result<writgate::ledger::LedgerSnapshot, writgate::ledger::LedgerError> {
+        assert_ne!(self.1, "snapshot");
+        self.0.snapshot()
+    }
+
+    fn admit(
+        &self,
+        candidate: writgate::ledger::Candidate<'_>,
+    ) -> Result<writgate::ledger::Admission, writgate::ledger::LedgerError> {
+        assert_ne!(self.1, "admit");
+        self.0.admit(candidate)
+    }
+
+    fn record(
+        &self,
+        entry: writgate::ledger::Entry<'_>,
+    ) -> Result<writgate::audit::DecisionReportV1, writgate::ledger::LedgerError> {
+        assert_ne!(self.1, "record");
+        self.0.record(entry)
+    }
+
+    fn mark_revoked(
+        &self,
+        ids: &std::collections::BTreeSet<String>,
+    ) -> Result<(), writgate::ledger::LedgerError> {
+        self.0.mark_revoked(ids)
+    }
+}
+
+#[test]
+fn a_ledger_that_panics_refuses() {
+    for (at, message) in [
+        ("snapshot", grant().message().unwrap()),
+        ("admit", grant().message().unwrap()),
+        ("record", grant().without_presentation()),
+    ] {
+        let ledger = SqliteLedger::in_memory_first(DOMAIN, TimeDelta::seconds(60)).unwrap();
+        let engine = engine_on(Arc::new(Panicking(ledger, at)), TestClock::at(noon()));
+        let decided = engine.decide(octets(&message), world().facts());
+        assert_eq!(refused(&decided).reason(), Reason::LedgerUnavailable, "{at}");
+    }
+}
+
+#[test]
+fn a_ledger_of_another_domain_makes_no_engine() {
+    let ledger =
+        SqliteLedger::in_memory_first("https://bob.pod.example/agent", TimeDelta::seconds(60)).unwrap();
+    let engine = Engine::new(world().config(noon()).unwrap(), Arc::new(ledger), TestClock::at(noon()));
+    assert_eq!(engine.unwrap_err().setting, "domains");
+}

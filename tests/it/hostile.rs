@@ -1,6 +1,6 @@
 //! Bad input of every kind gets its refusal: nothing panics, fetches or hangs.
 
-use crate::support::{engine, evaluate, grant, noon, read, reason, world};
+use crate::support::{engine, evaluate, grant, noon, read, reason, refusal, world};
 use serde_json::{Value, json};
 use writgate::worked_example::Intent;
 use writgate::{Evaluation, MessageInput, Outcome, Reason, Request};
@@ -88,6 +88,19 @@ fn no_intent_and_two_intents_are_ambiguous() {
     assert_eq!(reason(evaluate(with_intent(none, "text/turtle"))), Reason::IntentAmbiguous);
     let two = Intent::grant_bob().followed_by("<urn:a2a:intent:other> a a2a:Intent .");
     assert_eq!(reason(evaluate(with_intent(&two.turtle(), "text/turtle"))), Reason::IntentAmbiguous);
+}
+
+/// PP-3: with the W3C report, and with the literals of the data only for the server.
+#[test]
+fn an_intent_that_violates_a_request_shape_is_refused() {
+    let text = Intent::grant_bob()
+        .turtle()
+        .replace("schema:recipient <https://bob.example/profile#me>", "schema:recipient \"Bob\"");
+    let refusal = refusal(evaluate(with_intent(&text, "text/turtle")));
+    assert_eq!(refusal.reason(), Reason::ShapeViolation);
+    assert_eq!(refusal.evidence().path.as_deref(), Some("https://w3id.org/jeswr/a2a#action"));
+    assert!(refusal.shacl_report().unwrap().contains("sh:conforms false"));
+    assert!(!refusal.public().shacl_report.unwrap().contains("Bob"));
 }
 
 #[test]

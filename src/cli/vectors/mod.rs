@@ -73,7 +73,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Run { folder } => run_suites(folder),
         Command::Make { dir, folder } => {
             let cases = make::run(dir, folder)?;
-            println!("{cases} cases in {}", folder.display());
+            output::say(format_args!("{cases} cases in {}", folder.display()));
             Ok(Exit::Success)
         }
     }
@@ -88,17 +88,17 @@ fn run_suites(folder: &Path) -> Outcome {
                 Ok(()) => passed += 1,
                 Err(mismatch) => {
                     failed += 1;
-                    println!(
+                    output::say(format_args!(
                         "FAIL {}\n  expected {}\n  actual   {}",
                         output::escaped(&entry.id),
                         output::escaped(&mismatch.expected),
                         output::escaped(&mismatch.actual)
-                    );
+                    ));
                 }
             }
         }
     }
-    println!("{passed} passed, {failed} failed");
+    output::say(format_args!("{passed} passed, {failed} failed"));
     Ok(if failed == 0 && passed > 0 { Exit::Success } else { Exit::Refused })
 }
 

@@ -19,7 +19,7 @@ use crate::request::{Actor, MessageInput, Request};
 use crate::vocab::{cred, odrl, sec, svc};
 use crate::worked_example::{ALICE, Intent, MANDATE_POLICY, NONCE, NOTES, World};
 use chrono::TimeDelta;
-use oxrdf::{Dataset, GraphNameRef};
+use oxrdf::{GraphNameRef, Quad};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -42,11 +42,11 @@ fn signed_over(
     mut options: Map<String, Value>,
 ) -> Value {
     let triples = proof_options(&options).unwrap();
-    let dataset: Dataset = triples
+    let quads: Vec<Quad> = triples
         .iter()
         .map(|triple| triple.as_ref().in_graph(GraphNameRef::DefaultGraph).into_owned())
         .collect();
-    let octets = signed_octets(&dataset, digest, &mut budget()).unwrap();
+    let octets = signed_octets(&quads, digest, &mut budget()).unwrap();
     options.insert("proofValue".to_owned(), json!(encode_base58btc(&key.sign(&octets))));
     document["proof"] = options.into();
     document

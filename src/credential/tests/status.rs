@@ -74,11 +74,11 @@ fn turtle_of(key: &SigningKey, url: &str, purpose: &str, encoded: &str, more: &s
     let digest = Digest::of(crate::rdf::canon::graph(&graph, &mut budget()).unwrap());
     let options = options(key, "assertionMethod");
     let triples = context_free::proof_options(&options).unwrap();
-    let dataset: oxrdf::Dataset = triples
+    let quads: Vec<oxrdf::Quad> = triples
         .iter()
         .map(|triple| triple.as_ref().in_graph(oxrdf::GraphNameRef::DefaultGraph).into_owned())
         .collect();
-    let octets = crate::credential::data_integrity::signed_octets(&dataset, digest, &mut budget()).unwrap();
+    let octets = crate::credential::data_integrity::signed_octets(&quads, digest, &mut budget()).unwrap();
     let value = crate::credential::key::encode_base58btc(&key.sign(&octets));
     let options: String =
         triples.iter().map(|triple| format!("_:p {} {} .\n", triple.predicate, triple.object)).collect();

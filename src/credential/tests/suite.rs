@@ -50,7 +50,7 @@ fn reproduce(folder: &str, canonical_document: &str) {
     let context = json!(["https://www.w3.org/ns/credentials/v2"]);
     let proof = signed["proof"].as_object().unwrap();
     let options = data_integrity::options(proof, &context, &Limits::default()).unwrap();
-    let canonical = canon::dataset(&options, HashAlgorithm::Sha256, &mut budget()).unwrap();
+    let canonical = canon::quads(&options, HashAlgorithm::Sha256, &mut budget()).unwrap();
     assert_eq!(canonical, text(&folder.join("proofCanonDataInt.txt")));
     let octets = data_integrity::signed_octets(&options, document, &mut budget()).unwrap();
     assert_eq!(hexadecimal(&octets), text(&folder.join("combinedHashDataInt.txt")).trim());
@@ -80,7 +80,7 @@ fn the_alumni_vector_is_reproduced_from_its_document() {
     let folder = suite.join("eddsa-rdfc-2022");
     let secured = Secured::split(&json(&folder.join("signedDataInt.json"))).unwrap();
     let dataset = jsonld::parse_paper(&secured.unsecured, &Limits::default()).unwrap();
-    let canonical = canon::dataset(&dataset, HashAlgorithm::Sha256, &mut budget()).unwrap();
+    let canonical = canon::quads(&dataset, HashAlgorithm::Sha256, &mut budget()).unwrap();
     assert_eq!(canonical, text(&folder.join("canonDocDataInt.txt")));
     reproduce("eddsa-rdfc-2022", &canonical);
 }
@@ -100,7 +100,7 @@ fn the_proof_sets_verify_and_are_reproduced() {
     for name in ["signedProofSet1.json", "signedProofSet2.json"] {
         let secured = Secured::split(&json(&folder.join(name))).unwrap();
         let dataset = jsonld::parse_paper(&secured.unsecured, &Limits::default()).unwrap();
-        let canonical = canon::dataset(&dataset, HashAlgorithm::Sha256, &mut budget()).unwrap();
+        let canonical = canon::quads(&dataset, HashAlgorithm::Sha256, &mut budget()).unwrap();
         let document = Digest::of(canonical);
         assert!(!secured.proofs.is_empty());
         for (proof, pair) in secured.proofs.iter().zip(["keyPair1", "keyPair2"]) {

@@ -1,5 +1,6 @@
 //! JSON-LD against published vectors and against hostile documents.
 
 mod hostile;
+mod recognised;
 mod suites;
 mod vanishing;

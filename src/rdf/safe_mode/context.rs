@@ -7,7 +7,7 @@ use oxiri::Iri;
 use oxrdf::BlankNode;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Definitions that one definition may depend on, one after the other. The library recurses along them.
 const DEPENDENCIES: usize = 8;
@@ -46,7 +46,7 @@ pub(super) enum Container {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Term<'a> {
+pub(super) struct Definition<'a> {
     name: Name,
     /// `None` where JSON-LD 1.1 and the library differ on whether the term is a prefix.
     prefix: Option<bool>,
@@ -57,7 +57,7 @@ pub(super) struct Term<'a> {
     pub(super) context: Option<Scoped<'a>>,
 }
 
-impl Term<'_> {
+impl Definition<'_> {
     /// What copying the term costs.
     fn weight(&self) -> usize {
         let octets = match &self.name {
@@ -75,10 +75,17 @@ pub(super) struct Scoped<'a> {
     pinned: bool,
 }
 
+impl Scoped<'_> {
+    /// Whether a pinned context holds it, not the document.
+    pub(super) fn is_pinned(&self) -> bool {
+        self.pinned
+    }
+}
+
 /// The terms in force at one place of a document.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Active<'a> {
-    terms: HashMap<&'a str, (Arc<Term<'a>>, Protected)>,
+    terms: HashMap<&'a str, (Arc<Definition<'a>>, Protected)>,
     vocabulary: Option<String>,
     pub(super) language: Option<&'a str>,
     /// What to go back to in nodes below, after a type-scoped context.
@@ -99,6 +106,28 @@ struct Scope {
     written: bool,
 }
 
+impl Scope {
+    const OF_PINNED: Self = Self { pinned: true, overrides: false, propagates: true, written: false };
+}
+
+/// A pinned context as the first of a document: the terms that it leaves in force, and what processing it cost.
+struct Processed {
+    active: Arc<Active<'static>>,
+    work: usize,
+}
+
+/// Each pinned context is processed once in a process. (What it leaves depends on nothing but itself.)
+fn processed(url: &str) -> Option<&'static Processed> {
+    static PROCESSED: OnceLock<HashMap<&'static str, Processed>> = OnceLock::new();
+    let process = |pinned: &'static contexts::PinnedContext| {
+        let limits = Limits::default();
+        let mut contexts = Contexts::new(Dialect::Paper, &limits);
+        let active = contexts.process(&Arc::default(), &pinned.context, Scope::OF_PINNED).ok()?;
+        Some((pinned.url, Processed { active, work: contexts.work }))
+    };
+    PROCESSED.get_or_init(|| contexts::all().iter().filter_map(process).collect()).get(url)
+}
+
 /// Processes contexts, counting them and their cost.
 pub(super) struct Contexts<'l> {
     dialect: Dialect,
@@ -108,8 +137,13 @@ pub(super) struct Contexts<'l> {
 }
 
 impl<'a> Active<'a> {
-    pub(super) fn term(&self, name: &str) -> Option<&Arc<Term<'a>>> {
+    pub(super) fn term(&self, name: &str) -> Option<&Arc<Definition<'a>>> {
         self.terms.get(name).map(|(term, _)| term)
+    }
+
+    fn is_empty(&self) -> bool {
+        let Self { terms, vocabulary, language, previous, weight: _ } = self;
+        terms.is_empty() && vocabulary.is_none() && language.is_none() && previous.is_none()
     }
 
     /// IRI expansion without a base. `vocabulary` is true for properties, types and `@vocab` values.
@@ -139,6 +173,17 @@ impl<'a> Active<'a> {
             return absolute(text.to_owned());
         }
         self.relative(text, vocabulary)
+    }
+
+    /// The keyword that a member's name stands for.
+    pub(super) fn keyword(&self, name: &str) -> Option<&'static str> {
+        if name.starts_with('@') {
+            return keyword(name);
+        }
+        match self.term(name)?.name {
+            Name::Keyword(keyword) => Some(keyword),
+            _ => None,
+        }
     }
 
     fn compact(&self, prefix: &str, suffix: &str) -> Name {
@@ -173,9 +218,9 @@ impl<'l> Contexts<'l> {
     /// The context of a node's own `@context` member.
     pub(super) fn local<'a>(
         &mut self,
-        active: &Active<'a>,
+        active: &Arc<Active<'a>>,
         context: &'a Value,
-    ) -> Result<Active<'a>, RdfError> {
+    ) -> Result<Arc<Active<'a>>, RdfError> {
         self.process(
             active,
             context,
@@ -186,9 +231,9 @@ impl<'l> Contexts<'l> {
     /// A property's scoped context.
     pub(super) fn of_property<'a>(
         &mut self,
-        active: &Active<'a>,
+        active: &Arc<Active<'a>>,
         scoped: Scoped<'a>,
-    ) -> Result<Active<'a>, RdfError> {
+    ) -> Result<Arc<Active<'a>>, RdfError> {
         let scope =
             Scope { pinned: scoped.pinned, overrides: scoped.pinned, propagates: true, written: false };
         self.process(active, scoped.context, scope)
@@ -197,9 +242,9 @@ impl<'l> Contexts<'l> {
     /// A type's scoped context.
     pub(super) fn of_type<'a>(
         &mut self,
-        active: &Active<'a>,
+        active: &Arc<Active<'a>>,
         scoped: Scoped<'a>,
-    ) -> Result<Active<'a>, RdfError> {
+    ) -> Result<Arc<Active<'a>>, RdfError> {
         self.process(
             active,
             scoped.context,
@@ -209,13 +254,13 @@ impl<'l> Contexts<'l> {
 
     fn process<'a>(
         &mut self,
-        active: &Active<'a>,
+        active: &Arc<Active<'a>>,
         context: &'a Value,
         scope: Scope,
-    ) -> Result<Active<'a>, RdfError> {
-        let mut result = active.clone();
+    ) -> Result<Arc<Active<'a>>, RdfError> {
+        let mut result = Arc::clone(active);
         if !scope.propagates && result.previous.is_none() {
-            result.previous = Some(Arc::new(active.clone()));
+            Arc::make_mut(&mut result).previous = Some(Arc::clone(active));
         }
         let entries = match context {
             Value::Array(entries) if entries.is_empty() => return Err(malformed("a context is empty")),
@@ -228,17 +273,24 @@ impl<'l> Contexts<'l> {
                 self.count_one()?;
             }
             match entry {
-                Value::Null if scope.pinned && scope.overrides => result = Active::default(),
-                Value::String(url) if !scope.pinned => {
-                    let pinned = contexts::pinned(url).ok_or_else(|| RdfError::RemoteContext(url.clone()))?;
-                    let scope = Scope { pinned: true, overrides: false, propagates: true, written: false };
-                    result = self.process(&result, &pinned.context, scope)?;
-                }
-                Value::Object(local) => self.object(&mut result, local, scope)?,
+                Value::Null if scope.pinned && scope.overrides => result = Arc::default(),
+                Value::String(url) if !scope.pinned => result = self.pinned(&result, url)?,
+                Value::Object(local) => self.object(Arc::make_mut(&mut result), local, scope)?,
                 _ => return Err(malformed("a context is not a pinned URL or an object")),
             }
         }
         Ok(result)
+    }
+
+    fn pinned<'a>(&mut self, active: &Arc<Active<'a>>, url: &str) -> Result<Arc<Active<'a>>, RdfError> {
+        let pinned = contexts::pinned(url).ok_or_else(|| RdfError::RemoteContext(url.to_owned()))?;
+        match processed(url).filter(|_| active.is_empty()) {
+            Some(Processed { active, work }) => {
+                self.charge(*work)?;
+                Ok(Arc::clone(active))
+            }
+            None => self.process(active, &pinned.context, Scope::OF_PINNED),
+        }
     }
 
     fn count_one(&mut self) -> Result<(), RdfError> {
@@ -337,7 +389,7 @@ impl<'a> Definitions<'_, '_, 'a> {
         &self,
         active: &mut Active<'a>,
         name: &'a str,
-        term: Term<'a>,
+        term: Definition<'a>,
         protected: Protected,
     ) -> Result<(), RdfError> {
         if let Some((earlier, true)) = active.terms.get(name)
@@ -360,10 +412,10 @@ impl<'a> Definitions<'_, '_, 'a> {
         name: &str,
         iri: &str,
         depth: usize,
-    ) -> Result<Term<'a>, RdfError> {
+    ) -> Result<Definition<'a>, RdfError> {
         let expanded = self.identifier(active, name, Some(iri), depth)?;
         let prefix = Some(ends_as_prefix(&expanded));
-        Ok(Term {
+        Ok(Definition {
             name: expanded,
             prefix,
             coercion: Coercion::Plain,
@@ -379,7 +431,7 @@ impl<'a> Definitions<'_, '_, 'a> {
         name: &str,
         members: &'a Map<String, Value>,
         depth: usize,
-    ) -> Result<(Term<'a>, Protected), RdfError> {
+    ) -> Result<(Definition<'a>, Protected), RdfError> {
         let mut protected = self.protected;
         let mut id = None;
         let mut prefix = None;
@@ -412,7 +464,7 @@ impl<'a> Definitions<'_, '_, 'a> {
         if let Some(scoped) = context {
             self.check_scoped(active, scoped)?;
         }
-        Ok((Term { name: expanded, prefix, coercion, container, language, context }, protected))
+        Ok((Definition { name: expanded, prefix, coercion, container, language, context }, protected))
     }
 
     /// A scoped context is judged where it is written, used or not.
@@ -420,7 +472,8 @@ impl<'a> Definitions<'_, '_, 'a> {
         if !self.scope.written {
             return self.contexts.charge(active.weight + weight(scoped.context));
         }
-        self.contexts.process(active, scoped.context, self.scope).map(drop)
+        let active = Arc::new(active.clone());
+        self.contexts.process(&active, scoped.context, self.scope).map(drop)
     }
 
     fn identifier(

@@ -5,7 +5,7 @@ use crate::rdf::contexts::CREDENTIALS_V2;
 use serde_json::json;
 
 fn walk(document: &Value, dialect: Dialect) -> Result<usize, RdfError> {
-    expected(document, dialect, &Limits::default()).map(|expected| expected.len())
+    super::walk(document, dialect, &Limits::default()).map(|walk| walk.noted())
 }
 
 fn assert_malformed(document: &Value, dialect: Dialect) {

@@ -130,3 +130,88 @@ proptest! {
         prop_assert_eq!(ask.of(&[read(&graph)]), ask.of(&[again]));
     }
 }
+
+/// Any graph over the vocabulary, cyclic and contradictory ones too.
+fn any_graph() -> impl Strategy<Value = String> {
+    const NODES: [&str; 9] = ["ex:p", "_:a", "_:b", "_:c", "_:d", "_:e", "ex:thing", "ex:agent", "ex:owner"];
+    const PREDICATES: [&str; 20] = [
+        "odrl:permission",
+        "odrl:prohibition",
+        "odrl:obligation",
+        "odrl:duty",
+        "odrl:constraint",
+        "odrl:refinement",
+        "odrl:and",
+        "odrl:xone",
+        "rdf:first",
+        "rdf:rest",
+        "odrl:action",
+        "odrl:target",
+        "odrl:assignee",
+        "odrl:source",
+        "rdf:value",
+        "odrl:leftOperand",
+        "odrl:operator",
+        "odrl:rightOperand",
+        "odrl:partOf",
+        "ex:unknown",
+    ];
+    const OBJECTS: [&str; 15] = [
+        "_:a",
+        "_:b",
+        "_:c",
+        "_:d",
+        "_:e",
+        "ex:thing",
+        "ex:agent",
+        "ex:p",
+        "rdf:nil",
+        "odrl:read",
+        "odrl:use",
+        "odrl:eq",
+        "odrl:count",
+        "3",
+        "\"x\"",
+    ];
+    let triple = (0..NODES.len(), 0..PREDICATES.len(), 0..OBJECTS.len());
+    proptest::collection::vec(triple, 0..40).prop_map(|triples| {
+        let lines =
+            triples.into_iter().map(|(s, p, o)| format!("{} {} {} .\n", NODES[s], PREDICATES[p], OBJECTS[o]));
+        format!(
+            "ex:p a odrl:Set ; odrl:permission _:a . _:a odrl:action odrl:read .\n{}",
+            lines.collect::<String>()
+        )
+    })
+}
+
+proptest! {
+    /// Reading and judging end, and neither labels nor the order of triples show.
+    #[test]
+    fn any_graph_is_read_and_judged_alike_under_other_labels(text in any_graph()) {
+        let other = text.replace("_:a", "_:zz").replace("_:b", "_:a").replace("_:d", "_:b");
+        let reversed: Vec<&str> = other.lines().rev().collect();
+        let read = |text: &str| Policy::read(&graph(text), &Limits::default());
+        let (first, second) = (read(&text), read(&reversed.join("\n")));
+        prop_assert_eq!(first.as_ref().err(), second.as_ref().err());
+        if let (Ok(first), Ok(second)) = (first, second) {
+            prop_assert_eq!(Ask::new().of(&[first]), Ask::new().of(&[second]));
+        }
+    }
+
+    /// A property that nobody knows, wherever it is put on what a policy says, permits nothing more.
+    #[test]
+    fn an_unknown_property_never_permits(text in any_graph(), node in prop::sample::select(vec!["_:a", "_:b", "_:c", "_:d", "_:e", "ex:p"])) {
+        let permits = |text: &str| Policy::read(&graph(text), &Limits::default()).is_ok_and(|policy| Ask::new().permitted(&[policy]));
+        let more = format!("{text}{node} ex:unknown ex:y .");
+        prop_assert!(permits(&text) || !permits(&more));
+    }
+
+    /// Nor does a further constraint on a permission.
+    #[test]
+    fn a_further_constraint_never_permits(text in any_graph()) {
+        let permits = |text: &str| Policy::read(&graph(text), &Limits::default()).is_ok_and(|policy| Ask::new().permitted(&[policy]));
+        let never = "[ odrl:leftOperand odrl:count ; odrl:operator odrl:eq ; odrl:rightOperand 3 ]";
+        let more = format!("{text}_:a odrl:constraint {never} .");
+        prop_assert!(permits(&text) || !permits(&more));
+    }
+}

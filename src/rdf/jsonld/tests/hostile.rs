@@ -1,12 +1,13 @@
 //! Hostile documents by name: keywords, contexts, depth (threat rows 26, 27 and 43).
 
 use super::super::*;
+use oxrdf::Dataset;
 use serde_json::json;
 
 const V2: &str = contexts::CREDENTIALS_V2;
 
 fn paper(value: &Value) -> Result<Dataset, RdfError> {
-    parse_paper(value, &Limits::default())
+    parse_paper(value, &Limits::default()).map(Dataset::from_iter)
 }
 
 fn document(value: &Value) -> Result<Graph, RdfError> {

@@ -20,7 +20,7 @@ fn shared(path: &str) -> Option<std::path::PathBuf> {
 fn canonical(paper: &Value) -> String {
     let limits = Limits::default();
     let dataset = parse_paper(paper, &limits).unwrap();
-    canon::dataset(&dataset, HashAlgorithm::Sha256, &mut Budget::new(&limits)).unwrap()
+    canon::quads(&dataset, HashAlgorithm::Sha256, &mut Budget::new(&limits)).unwrap()
 }
 
 struct Vector {

@@ -3,6 +3,7 @@
 use super::super::*;
 use crate::rdf::Budget;
 use crate::rdf::canon::{self, HashAlgorithm};
+use oxrdf::Dataset;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -10,7 +11,7 @@ const V2: &str = contexts::CREDENTIALS_V2;
 const SEC: &str = "https://w3id.org/security#";
 
 fn read(paper: &Value) -> Result<Dataset, RdfError> {
-    parse_paper(paper, &Limits::default())
+    parse_paper(paper, &Limits::default()).map(Dataset::from_iter)
 }
 
 fn canonical(paper: &Value) -> String {
@@ -73,7 +74,7 @@ fn proof(purpose: &str, number: usize) -> Value {
     })
 }
 
-fn presentation(credentials: usize) -> Value {
+pub(super) fn presentation(credentials: usize) -> Value {
     let mut proof = proof("authentication", 0);
     proof["challenge"] = json!("a challenge");
     proof["domain"] = json!("https://agent.example/a2a");
@@ -319,7 +320,7 @@ fn where_the_two_readings_differ_the_document_is_refused() {
 
 /// What may happen to one value of a paper.
 #[derive(Debug, Clone)]
-enum Change {
+pub(super) enum Change {
     Drop,
     Set(Value),
     Add(&'static str, Value),
@@ -343,7 +344,7 @@ fn any_value() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn any_change() -> impl Strategy<Value = Change> {
+pub(super) fn any_change() -> impl Strategy<Value = Change> {
     const NAMES: [&str; 24] = [
         "undefined",
         "note",
@@ -381,7 +382,7 @@ fn any_change() -> impl Strategy<Value = Change> {
 }
 
 /// Applies a change at one of the places of a value, contexts apart.
-fn change(value: &mut Value, at: prop::sample::Index, change: &Change) {
+pub(super) fn change(value: &mut Value, at: prop::sample::Index, change: &Change) {
     let mut places = Vec::new();
     list_places(value, String::new(), &mut places);
     let pointer = &places[at.index(places.len())];
