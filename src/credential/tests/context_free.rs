@@ -509,6 +509,19 @@ fn a_good_presentation_is_verified_and_covers_its_credentials_with_their_proofs(
 }
 
 #[test]
+fn a_presentation_does_not_repeat_what_its_credentials_proofs_answer() {
+    let digest = |change: &dyn Fn(&mut Value)| {
+        let mut paper = signed(unsigned());
+        change(&mut paper["proof"]);
+        read_presentation(&unsigned_presentation(vec![paper])).unwrap().digest
+    };
+    let plain = digest(&|_| ());
+    assert_eq!(digest(&|proof| proof["challenge"] = json!("x")), plain);
+    assert_eq!(digest(&|proof| proof["domain"] = json!("x")), plain);
+    assert_ne!(digest(&|proof| proof["created"] = json!("2026-07-01T12:00:01Z")), plain);
+}
+
+#[test]
 fn the_purpose_of_a_presentation_is_authentication() {
     let options = answer(&holder(), "assertionMethod", CHALLENGE, DOMAIN);
     let document = presented_by(unsigned_presentation(vec![signed(unsigned())]), &holder(), options);
