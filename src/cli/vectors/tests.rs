@@ -2,8 +2,10 @@
 //! plainly, where the suite is not beside this clone.
 
 use super::{Folder, operations};
+use crate::credential::issue::SigningKey;
+use crate::worked_example::{Intent, MANDATE_POLICY, MandateDraft, NOTES, World};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 struct Case {
     folder: Folder,
@@ -250,4 +252,97 @@ fn a_policy_is_bound_by_form_and_digest_and_not_read() {
             json!({ "urn:says": "x" });
     });
     assert_eq!(no_proof, json!({ "ok": true, "codes": [], "form": "embedded" }));
+}
+
+// --- JSON-LD papers of our own ---------------------------------------------------------------------------------------
+
+const AT: &str = "2026-12-01T12:00:00Z";
+
+fn world() -> World {
+    World::open(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+/// Alice under her did:key, which no keyring needs to know.
+fn root() -> SigningKey {
+    let alice = world().alice;
+    let (did, method) = (alice.did_key(), alice.did_key_method());
+    alice.with_controller(did, method)
+}
+
+fn run(operation: &str, input: &Value) -> Value {
+    let folder = Folder { case: PathBuf::from("/nowhere"), suite: PathBuf::from("/nowhere") };
+    operations::run(operation, input, &folder).map_err(|error| error.0).unwrap()
+}
+
+/// The example's mandate, from the root to the agent.
+fn mandate(change: impl FnOnce(&mut MandateDraft)) -> Value {
+    let mut draft = MandateDraft { key: root(), ..world().mandate_draft().unwrap() };
+    change(&mut draft);
+    draft.issue().unwrap()
+}
+
+/// `verify-presentation-replay` of the agent's presentation.
+fn replayed(mandate: Value) -> Value {
+    let world = world();
+    let mut ask = world.ask(Intent::read(NOTES), AT.parse().unwrap()).unwrap();
+    ask.credentials = vec![mandate];
+    let input = json!({
+        "presentation": ask.presentation().unwrap(), "challenge": ask.nonce, "domain": ask.domain, "now": AT,
+    });
+    run("verify-presentation-replay", &input)["codes"].clone()
+}
+
+#[test]
+fn replay_takes_json_ld_and_judges_each_credential_on_its_own() {
+    assert_eq!(replayed(mandate(|_| ())), json!([]));
+    let subject = |draft: &mut MandateDraft| {
+        draft.changes = vec![(&["credentialSubject", "id"], json!("urn:somebody"))];
+    };
+    assert_eq!(replayed(mandate(subject)), json!(["SUBJECT_ISSUER_MISMATCH"]));
+    let bare = |draft: &mut MandateDraft| draft.binding = crate::worked_example::PolicyBinding::BareIri;
+    assert_eq!(replayed(mandate(bare)), json!(["POLICY_INTEGRITY"]));
+    let none =
+        |draft: &mut MandateDraft| draft.changes = vec![(&["credentialSubject", "policy"], json!(null))];
+    assert_eq!(replayed(mandate(none)), json!([]), "one without a policy is fine");
+    let status = |draft: &mut MandateDraft| {
+        let entry = json!({
+            "type": "BitstringStatusListEntry", "statusPurpose": "revocation", "statusListIndex": "1",
+            "statusListCredential": "https://alice.pod.example/status/1",
+        });
+        draft.changes = vec![(&["credentialStatus"], entry)];
+    };
+    assert_eq!(replayed(mandate(status)), json!(["STATUS_RETRIEVAL_ERROR"]));
+    let endless = |draft: &mut MandateDraft| draft.valid_until = None;
+    assert_eq!(replayed(mandate(endless)), json!([]), "no bound on a life without status");
+    let stolen = |draft: &mut MandateDraft| draft.authorizes = "urn:somebody".to_owned();
+    assert_eq!(replayed(mandate(stolen)), json!(["HOLDER_UNVERIFIED"]));
+}
+
+/// `verify-agent-authority` of one hop whose policy has this permission.
+fn authority(permission: &str, request: Value) -> Value {
+    let policy = format!(
+        "@prefix odrl: <http://www.w3.org/ns/odrl/2/> . @prefix acl: <http://www.w3.org/ns/auth/acl#> .
+<{MANDATE_POLICY}> a odrl:Agreement ; odrl:assigner <{}> ; odrl:assignee <{}> ; odrl:permission [ {permission} ] .",
+        root().did_key(),
+        world().agent_id()
+    );
+    let mandate = mandate(|draft| draft.policy = policy.clone());
+    let input = json!({
+        "primaryChain": { "credentials": [mandate], "policies": [policy] },
+        "rootPrincipal": root().did_key(), "request": request, "now": AT,
+    });
+    run("verify-agent-authority", &input)["phase"].clone()
+}
+
+/// Sections 4 to 8 alone: what a message needs for a grant of access is not asked, and counts are the request's.
+#[test]
+fn an_authority_is_judged_without_the_rules_of_messages() {
+    let control = json!({ "action": "control", "target": NOTES });
+    assert_eq!(authority("odrl:action acl:Control", control.clone()), "complete");
+    assert_eq!(authority("odrl:action odrl:use", control), "D");
+    let counted = "odrl:action odrl:read ; odrl:constraint [ odrl:leftOperand odrl:count ; odrl:operator odrl:lteq ; odrl:rightOperand 5 ]";
+    for (count, expected) in [(json!(5), "complete"), (json!(6), "D"), (json!([]), "D")] {
+        let request = json!({ "action": "read", "target": NOTES, "attributes": { "count": count } });
+        assert_eq!(authority(counted, request), expected, "{count}");
+    }
 }

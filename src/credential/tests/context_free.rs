@@ -429,6 +429,8 @@ fn proofs_of_other_kinds_purposes_and_keys_have_their_codes() {
     let mut other = signed(unsigned());
     other["proof"] = json!({ "type": "Ed25519Signature2020" });
     assert_eq!(phase_a(&other), Some(Reason::UnknownCryptosuite));
+    other["proof"] = json!({ "type": "Ed25519Signature2020", "verificationMethod": "key-1", "created": 1 });
+    assert_eq!(phase_a(&other), Some(Reason::UnknownCryptosuite));
 }
 
 #[test]
