@@ -48,7 +48,7 @@ fn judge(input: &Value, folder: &Folder, apart: &Apart<'_>) -> Result<Result<(),
     let actor = input.get("actor").and_then(Value::as_str);
     let primary = given(member(input, "primaryChain")?, folder, &mut budget)?;
     let secondary = match (actor, input.get("actorChain")) {
-        (Some(_), Some(chain)) if !chain.is_null() => Some(given(chain, folder, &mut budget)?),
+        (Some(_), Some(chain)) if holds_something(chain) => Some(given(chain, folder, &mut budget)?),
         _ => None,
     };
     let chain = match apart.chain(root, &primary, secondary.as_ref(), &mut budget) {
@@ -65,6 +65,11 @@ fn judge(input: &Value, folder: &Folder, apart: &Apart<'_>) -> Result<Result<(),
     // Without an actor nothing is composed: the leaf delegate acts itself.
     let actor = actor.unwrap_or(chain.leaf_delegate());
     Ok(PolicyGrant::evaluate_apart(&chain, &actions, actor, &request, apart.config).map(|_| ()))
+}
+
+/// A chain of nothing is none.
+fn holds_something(chain: &Value) -> bool {
+    ["credentials", "policies"].iter().any(|list| chain.get(list).is_some_and(|list| *list != json!([])))
 }
 
 fn given(chain: &Value, folder: &Folder, budget: &mut Budget) -> Result<GivenChain, Failure> {

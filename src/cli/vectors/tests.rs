@@ -150,6 +150,17 @@ fn optional_inputs_of_an_authority() {
     assert_eq!(without(&["actor"]), complete());
     assert_eq!(without(&["actor", "actorChain"]), complete());
     assert_eq!(without(&["actorChain"]), refused("composition", "IDENTITY_COMPOSITION_FAILED"));
+    let leaf_with = |chain: Value| {
+        case.verdict(|input| {
+            input["actor"] = json!("https://institute.example/org#id");
+            input["actorChain"] = chain;
+        })
+    };
+    for none in [json!(null), json!({}), json!({ "credentials": [], "policies": [] })] {
+        assert_eq!(leaf_with(none), complete());
+    }
+    let half = json!({ "credentials": ["institute-agent.vc.json"], "policies": [] });
+    assert_eq!(leaf_with(half), refused("composition", "IDENTITY_COMPOSITION_FAILED"));
     let unknown = case.verdict(|input| input["revocationDocuments"] = json!(["not RDF"]));
     assert_eq!(unknown, refused("C", "STATUS_RETRIEVAL_ERROR"));
     let of_actor = case.verdict(|input| {
