@@ -140,12 +140,11 @@ fn stages(
     };
 
     enter(draft, Stage::Admit);
-    let envelope = match admit::admit(request, config)? {
+    let message = admit::read(request, config)?;
+    draft.message(&message.facts);
+    let envelope = match admit::admit(message, request, config)? {
         Admitted::Ours(envelope) => *envelope,
-        Admitted::NotOurs(facts) => {
-            draft.message(&facts);
-            return Ok(Judged::NotOurs);
-        }
+        Admitted::NotOurs => return Ok(Judged::NotOurs),
     };
     draft.envelope(&envelope);
 

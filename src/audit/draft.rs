@@ -88,7 +88,6 @@ impl Draft {
     }
 
     pub(crate) fn envelope(&mut self, envelope: &Envelope) {
-        self.message(&envelope.facts);
         self.body.unjudged_parts = envelope.unjudged.clone();
     }
 

@@ -12,19 +12,33 @@ use crate::request::{CallerFacts, MessageInput, Request};
 use crate::vocab::{EXTENSION, META_KIND, META_PROTOCOL_HASH};
 use serde_json::Value;
 
-/// Reads the message strictly, sorts its parts by kind, and checks tagging and activation.
+/// A message that could be read: what every report says of it, whatever becomes of it.
+#[derive(Debug)]
+pub(crate) struct Message {
+    pub(crate) facts: MessageFacts,
+    form: Form,
+}
+
+/// Reads the message strictly.
+///
+/// # Errors
+/// `MESSAGE_TOO_LARGE`, `MESSAGE_MALFORMED`, `LIMIT_EXCEEDED`.
+pub(crate) fn read(request: &Request, config: &Config) -> Result<Message, Refusal> {
+    let form = read_form(&request.message, &config.limits)?;
+    Ok(Message { facts: message_facts(&form, request)?, form })
+}
+
+/// Sorts the message's parts by kind, and checks tagging and activation.
 ///
 /// A message without an extension part is not ours, even where it lists the extension: nothing of it was judged, and
 /// [`crate::NotOurs`] permits nothing (`message-binding.md` 1 and 5).
 ///
 /// # Errors
-/// `MESSAGE_TOO_LARGE`, `MESSAGE_MALFORMED`, `LIMIT_EXCEEDED`, `MEDIA_TYPE_UNSUPPORTED`, `WRONG_KIND`,
-/// `EXTENSION_NOT_ACTIVE`, `EXTENSION_NOT_TAGGED`, `PROTOCOL_REQUIRED`.
-pub(crate) fn admit(request: &Request, config: &Config) -> Result<Admitted, Refusal> {
-    let limits = &config.limits;
-    let form = read(&request.message, limits)?;
-    let sorted = Sorted::of(&form, limits)?;
-    let facts = message_facts(&form, request)?;
+/// `MESSAGE_MALFORMED`, `LIMIT_EXCEEDED`, `MEDIA_TYPE_UNSUPPORTED`, `WRONG_KIND`, `EXTENSION_NOT_ACTIVE`,
+/// `EXTENSION_NOT_TAGGED`, `PROTOCOL_REQUIRED`.
+pub(crate) fn admit(message: Message, request: &Request, config: &Config) -> Result<Admitted, Refusal> {
+    let Message { facts, form } = message;
+    let sorted = Sorted::of(&form, &config.limits)?;
     let active = request.facts.activated.contains(EXTENSION);
     if sorted.is_empty() {
         if config.extension_required && !active {
@@ -34,7 +48,7 @@ pub(crate) fn admit(request: &Request, config: &Config) -> Result<Admitted, Refu
             return Err(Refusal::new(Stage::Admit, Reason::ProtocolRequired)
                 .detail("the message carries no part of the extension"));
         }
-        return Ok(Admitted::NotOurs(facts));
+        return Ok(Admitted::NotOurs);
     }
     if !form.lists(EXTENSION) {
         return Err(at(Reason::ExtensionNotTagged, "/extensions", "the extension is not listed"));
@@ -50,7 +64,7 @@ pub(crate) fn admit(request: &Request, config: &Config) -> Result<Admitted, Refu
 
 /// Brings both inputs to one form. A typed message is written by its own types and read back strictly, so that its
 /// bounds and rules are the same.
-fn read(message: &MessageInput, limits: &Limits) -> Result<Form, Refusal> {
+fn read_form(message: &MessageInput, limits: &Limits) -> Result<Form, Refusal> {
     let value = match message {
         MessageInput::Bytes(octets) => strict_json::read(octets, limits),
         MessageInput::Typed(message) => {

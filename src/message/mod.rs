@@ -28,7 +28,7 @@ pub(crate) enum Admitted {
     /// The message carries one intent of the extension.
     Ours(Box<Envelope>),
     /// The message carries nothing of the extension.
-    NotOurs(MessageFacts),
+    NotOurs,
 }
 
 /// What every report says of a message that could be read.

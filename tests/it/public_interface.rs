@@ -164,3 +164,14 @@ fn a_decision_names_its_configuration_and_engine() {
     assert_eq!(body.configuration_digest, engine.config().digest());
     assert_eq!(body.engine_version, env!("CARGO_PKG_VERSION"));
 }
+
+#[test]
+fn a_refusal_of_a_readable_message_names_it() {
+    let mut facts = world().facts();
+    facts.activated.clear();
+    let evaluation = evaluate_with(bytes(&grant().message().unwrap()), facts);
+    assert_eq!(evaluation.report.message_id.as_deref(), Some("msg-1"));
+    let granted = evaluate(bytes(&grant().message().unwrap()));
+    assert_eq!(evaluation.report.message_digest, granted.report.message_digest);
+    assert_eq!(refusal(evaluation).reason(), Reason::ExtensionNotActive);
+}

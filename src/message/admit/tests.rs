@@ -5,6 +5,10 @@ use serde_json::json;
 
 const HASH: &str = "sha256:4af1e70e42283872cbc0dd3a5eeaa1bd86adda728c993447bed8930d990ab509";
 
+fn judge(request: &Request, config: &Config) -> Result<Admitted, Refusal> {
+    admit(super::read(request, config)?, request, config)
+}
+
 fn part(kind: &str, media_type: &str, content: &str, value: Value) -> Value {
     json!({content: value, "mediaType": media_type, "metadata": {META_KIND: kind}})
 }
@@ -36,7 +40,7 @@ fn ask(message: &Value) -> Request {
 }
 
 fn admitted(message: &Value) -> Result<Admitted, Refusal> {
-    admit(&ask(message), &testing::config())
+    judge(&ask(message), &testing::config())
 }
 
 fn ours(message: &Value) -> Envelope {
@@ -272,7 +276,7 @@ fn keys_of_the_extension_without_a_kind_are_refused() {
 fn another_extension_is_not_this_one() {
     for key in ["https://w3id.org/jeswr/a2a-rdf/v2/kind", "https://w3id.org/jeswr/a2a-rdf/v1x/kind", "kind"] {
         let message = message(&[json!({"text": "", "metadata": {key: "intent"}})]);
-        assert!(matches!(admitted(&message), Ok(Admitted::NotOurs(_))), "{key}");
+        assert!(matches!(admitted(&message), Ok(Admitted::NotOurs)), "{key}");
     }
 }
 
@@ -314,7 +318,7 @@ fn an_extension_that_was_not_activated_is_refused() {
     {
         let mut request = ask(&message(&[intent(), presentation()]));
         request.facts.activated = activated.into_iter().map(str::to_owned).collect();
-        let refusal = admit(&request, &testing::config()).unwrap_err();
+        let refusal = judge(&request, &testing::config()).unwrap_err();
         assert_eq!(refusal.reason(), Reason::ExtensionNotActive);
     }
 }
@@ -323,13 +327,14 @@ fn an_extension_that_was_not_activated_is_refused() {
 fn a_plain_message_is_not_ours() {
     let mut message = message(&[prose()]);
     message.as_object_mut().unwrap().remove("extensions");
-    let Ok(Admitted::NotOurs(facts)) = admitted(&message) else { panic!("not refused, not ours") };
-    assert_eq!(facts.digest, Digest::of_jcs(&message).unwrap());
+    assert!(matches!(admitted(&message), Ok(Admitted::NotOurs)));
+    let read = super::read(&ask(&message), &testing::config()).unwrap();
+    assert_eq!(read.facts.digest, Digest::of_jcs(&message).unwrap());
 }
 
 #[test]
 fn a_tagged_message_without_an_extension_part_is_not_ours() {
-    assert!(matches!(admitted(&message(&[prose()])), Ok(Admitted::NotOurs(_))));
+    assert!(matches!(admitted(&message(&[prose()])), Ok(Admitted::NotOurs)));
 }
 
 #[test]
@@ -337,19 +342,19 @@ fn a_required_extension_must_be_active_for_a_plain_message_too() {
     let mut config = testing::config();
     config.extension_required = true;
     let mut request = ask(&message(&[prose()]));
-    assert!(matches!(admit(&request, &config), Ok(Admitted::NotOurs(_))));
+    assert!(matches!(judge(&request, &config), Ok(Admitted::NotOurs)));
     request.facts.activated.clear();
-    assert_eq!(admit(&request, &config).unwrap_err().reason(), Reason::ExtensionNotActive);
+    assert_eq!(judge(&request, &config).unwrap_err().reason(), Reason::ExtensionNotActive);
 }
 
 #[test]
 fn prose_is_refused_where_a_protocol_is_required() {
     let mut request = ask(&message(&[prose()]));
     request.snapshot.conversation.prose_forbidden = true;
-    assert_eq!(admit(&request, &testing::config()).unwrap_err().reason(), Reason::ProtocolRequired);
+    assert_eq!(judge(&request, &testing::config()).unwrap_err().reason(), Reason::ProtocolRequired);
     let mut request = ask(&message(&[intent()]));
     request.snapshot.conversation.prose_forbidden = true;
-    assert!(matches!(admit(&request, &testing::config()), Ok(Admitted::Ours(_))));
+    assert!(matches!(judge(&request, &testing::config()), Ok(Admitted::Ours(_))));
 }
 
 #[test]
@@ -361,7 +366,7 @@ fn the_context_is_the_callers() {
         }
         let mut request = ask(&message);
         request.facts.context = context.map(str::to_owned);
-        admit(&request, &testing::config())
+        judge(&request, &testing::config())
     };
     assert!(admitted(Some("c"), Some("c")).is_ok());
     assert!(admitted(None, Some("c")).is_ok());
@@ -380,7 +385,7 @@ fn the_facts_are_the_messages() {
     message["contextId"] = json!("c");
     let mut request = ask(&message);
     request.facts.context = Some("c".into());
-    let Ok(Admitted::Ours(envelope)) = admit(&request, &testing::config()) else { panic!() };
+    let Ok(Admitted::Ours(envelope)) = judge(&request, &testing::config()) else { panic!() };
     let facts = envelope.facts;
     assert_eq!((facts.task_id.as_deref(), facts.context_id.as_deref()), (Some("t"), Some("c")));
     assert_eq!(facts.context.as_deref(), Some("c"));
@@ -401,7 +406,7 @@ fn octets_are_read_strictly() {
     let twice = text.replacen("{", "{\"messageId\":\"m0\",", 1);
     let inexact = text.replacen("{", "{\"a\":9007199254740993,", 1);
     for octets in [twice.into_bytes(), inexact.into_bytes(), b"{".to_vec(), b"\xff".to_vec(), Vec::new()] {
-        let refusal = admit(&testing::request(MessageInput::Bytes(octets)), &testing::config()).unwrap_err();
+        let refusal = judge(&testing::request(MessageInput::Bytes(octets)), &testing::config()).unwrap_err();
         assert_eq!(refusal.reason(), Reason::MessageMalformed);
     }
 }
@@ -417,9 +422,9 @@ fn limits_of_the_reader_have_their_reasons() {
     ] {
         let mut config = testing::config();
         config.limits = limits;
-        assert_eq!(admit(&ask(&message), &config).unwrap_err().reason(), reason);
+        assert_eq!(judge(&ask(&message), &config).unwrap_err().reason(), reason);
         let typed = testing::request(MessageInput::Typed(serde_json::from_value(message.clone()).unwrap()));
-        assert_eq!(admit(&typed, &config).unwrap_err().reason(), reason);
+        assert_eq!(judge(&typed, &config).unwrap_err().reason(), reason);
     }
 }
 
@@ -430,7 +435,7 @@ fn a_typed_message_reads_as_its_octets_do() {
     let octets = ours(&message);
     let typed: a2a::Message = serde_json::from_value(message).unwrap();
     let request = testing::request(MessageInput::Typed(Box::new(typed)));
-    let Ok(Admitted::Ours(envelope)) = admit(&request, &testing::config()) else { panic!() };
+    let Ok(Admitted::Ours(envelope)) = judge(&request, &testing::config()) else { panic!() };
     assert!(envelope.facts.parsed_by_caller);
     assert_eq!(envelope.digest, octets.digest);
     assert_eq!(envelope.rest_digest, octets.rest_digest);
@@ -441,7 +446,7 @@ fn a_typed_message_reads_as_its_octets_do() {
 fn a_typed_message_obeys_the_rules_of_form() {
     let mut typed = a2a::Message::new(a2a::Role::Unspecified, vec![a2a::Part::text("x")]);
     let refused = |typed: &a2a::Message| {
-        admit(&testing::request(MessageInput::Typed(Box::new(typed.clone()))), &testing::config())
+        judge(&testing::request(MessageInput::Typed(Box::new(typed.clone()))), &testing::config())
             .unwrap_err()
     };
     assert_eq!(refused(&typed).evidence().path.as_deref(), Some("/role"));
@@ -461,7 +466,7 @@ fn a_deep_typed_message_is_refused_before_anything_recurses() {
     }
     let typed = a2a::Message::new(a2a::Role::User, vec![a2a::Part::data(deep)]);
     let request = testing::request(MessageInput::Typed(Box::new(typed)));
-    assert_eq!(admit(&request, &testing::config()).unwrap_err().reason(), Reason::LimitExceeded);
+    assert_eq!(judge(&request, &testing::config()).unwrap_err().reason(), Reason::LimitExceeded);
     // The value's own destructor recurses, which is its maker's affair.
     std::mem::forget(request);
 }
@@ -474,10 +479,10 @@ fn the_first_reason_in_order_of_precedence_is_given() {
     message["extensions"] = json!([]);
     let mut request = ask(&message);
     request.facts.activated.clear();
-    assert_eq!(admit(&request, &config).unwrap_err().reason(), Reason::ExtensionNotTagged);
+    assert_eq!(judge(&request, &config).unwrap_err().reason(), Reason::ExtensionNotTagged);
     message["extensions"] = json!([EXTENSION]);
     request.message = MessageInput::Bytes(message.to_string().into_bytes());
-    assert_eq!(admit(&request, &config).unwrap_err().reason(), Reason::ExtensionNotActive);
+    assert_eq!(judge(&request, &config).unwrap_err().reason(), Reason::ExtensionNotActive);
     request.facts.activated.insert(EXTENSION.into());
-    assert_eq!(admit(&request, &config).unwrap_err().reason(), Reason::MediaTypeUnsupported);
+    assert_eq!(judge(&request, &config).unwrap_err().reason(), Reason::MediaTypeUnsupported);
 }

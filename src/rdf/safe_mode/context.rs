@@ -116,6 +116,60 @@ struct Processed {
     work: usize,
 }
 
+/// The terms of a scoped context of a pinned one.
+type Layer = Vec<(&'static str, Arc<Definition<'static>>, Protected)>;
+
+/// The terms of a scoped context whose definitions depend on nothing but themselves, each such processed once in a
+/// process. They are found by where they stand: pinned contexts are never dropped or moved.
+fn layer(context: &Value) -> Option<&'static Layer> {
+    static LAYERS: OnceLock<HashMap<usize, Layer>> = OnceLock::new();
+    let layers = LAYERS.get_or_init(|| {
+        let mut layers = HashMap::new();
+        let mut pending: Vec<&'static Value> = contexts::all().iter().map(|pinned| &pinned.context).collect();
+        while let Some(context) = pending.pop() {
+            let definitions = context.as_object().into_iter().flatten().map(|(_, definition)| definition);
+            let scoped = definitions.filter_map(|definition| definition.get("@context"));
+            for scoped in scoped.filter(|scoped| scoped.is_object()) {
+                pending.push(scoped);
+                layers.extend(self_contained(scoped).map(|layer| (address(scoped), layer)));
+            }
+        }
+        layers
+    });
+    layers.get(&address(context))
+}
+
+fn address(context: &Value) -> usize {
+    std::ptr::from_ref(context).addr()
+}
+
+/// The terms of a context, if each is defined by keywords and whole IRIs: no term in force then has a part in them.
+fn self_contained(context: &'static Value) -> Option<Layer> {
+    let is_whole = |text: &str| text.starts_with('@') || text.contains("://");
+    let members = context.as_object()?;
+    let is_self_contained = members.iter().all(|(name, definition)| match definition {
+        _ if name == "@protected" => true,
+        _ if name.starts_with('@') => false,
+        Value::String(iri) => is_whole(iri),
+        Value::Object(definition) => {
+            definition.contains_key("@id")
+                && ["@id", "@type"].iter().all(|key| match definition.get(*key) {
+                    None => true,
+                    Some(text) => text.as_str().is_some_and(is_whole),
+                })
+        }
+        _ => false,
+    });
+    if !is_self_contained {
+        return None;
+    }
+    let limits = Limits::default();
+    let mut active = Active::default();
+    // Not by `process`, which asks for layers itself.
+    Contexts::new(Dialect::Paper, &limits).object(&mut active, members, Scope::OF_PINNED).ok()?;
+    Some(active.terms.into_iter().map(|(name, (term, protected))| (name, term, protected)).collect())
+}
+
 /// Each pinned context is processed once in a process. (What it leaves depends on nothing but itself.)
 fn processed(url: &str) -> Option<&'static Processed> {
     static PROCESSED: OnceLock<HashMap<&'static str, Processed>> = OnceLock::new();
@@ -139,6 +193,24 @@ pub(super) struct Contexts<'l> {
 impl<'a> Active<'a> {
     pub(super) fn term(&self, name: &str) -> Option<&Arc<Definition<'a>>> {
         self.terms.get(name).map(|(term, _)| term)
+    }
+
+    fn insert(
+        &mut self,
+        name: &'a str,
+        term: Arc<Definition<'a>>,
+        protected: Protected,
+        overrides: bool,
+    ) -> Result<(), RdfError> {
+        if let Some((earlier, true)) = self.terms.get(name)
+            && !overrides
+        {
+            let same = Arc::ptr_eq(earlier, &term) || *earlier == term;
+            return if same { Ok(()) } else { Err(malformed("a context redefines a protected term")) };
+        }
+        self.weight += term.weight();
+        self.terms.insert(name, (term, protected));
+        Ok(())
     }
 
     fn is_empty(&self) -> bool {
@@ -275,7 +347,10 @@ impl<'l> Contexts<'l> {
             match entry {
                 Value::Null if scope.pinned && scope.overrides => result = Arc::default(),
                 Value::String(url) if !scope.pinned => result = self.pinned(&result, url)?,
-                Value::Object(local) => self.object(Arc::make_mut(&mut result), local, scope)?,
+                Value::Object(local) => match layer(entry).filter(|_| scope.pinned) {
+                    Some(layer) => self.layer(Arc::make_mut(&mut result), layer, scope)?,
+                    None => self.object(Arc::make_mut(&mut result), local, scope)?,
+                },
                 _ => return Err(malformed("a context is not a pinned URL or an object")),
             }
         }
@@ -307,6 +382,19 @@ impl<'l> Contexts<'l> {
             return Err(RdfError::TooLarge("contexts in use"));
         }
         Ok(())
+    }
+
+    /// Puts terms in force that were processed before.
+    fn layer(
+        &mut self,
+        active: &mut Active<'_>,
+        layer: &'static Layer,
+        scope: Scope,
+    ) -> Result<(), RdfError> {
+        self.charge(layer.len())?;
+        layer.iter().try_for_each(|(name, term, protected)| {
+            active.insert(name, Arc::clone(term), *protected, scope.overrides)
+        })
     }
 
     fn object<'a>(
@@ -376,34 +464,13 @@ impl<'a> Definitions<'_, '_, 'a> {
             return Err(malformed("a context of a paper aliases a keyword"));
         }
         self.contexts.charge(term.weight())?;
-        self.insert(active, name, term, protected)?;
+        active.insert(name, Arc::new(term), protected, self.scope.overrides)?;
         self.defined.insert(name);
         Ok(())
     }
 
     fn may_alias(&self) -> bool {
         self.scope.pinned || self.contexts.dialect == Dialect::Document
-    }
-
-    fn insert(
-        &self,
-        active: &mut Active<'a>,
-        name: &'a str,
-        term: Definition<'a>,
-        protected: Protected,
-    ) -> Result<(), RdfError> {
-        if let Some((earlier, true)) = active.terms.get(name)
-            && !self.scope.overrides
-        {
-            return if **earlier == term {
-                Ok(())
-            } else {
-                Err(malformed("a context redefines a protected term"))
-            };
-        }
-        active.weight += term.weight();
-        active.terms.insert(name, (Arc::new(term), protected));
-        Ok(())
     }
 
     fn simple(
@@ -595,4 +662,68 @@ fn keyword(text: &str) -> Option<&'static str> {
         "@vocab",
     ];
     KEYWORDS.into_iter().find(|keyword| *keyword == text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Terms with the names of schemes and of everything that pinned contexts define, all unlike what they mean there.
+    fn other_terms() -> Active<'static> {
+        let mut active = Active::default();
+        let other = || Definition {
+            name: Name::Iri("urn:other:".to_owned()),
+            prefix: Some(true),
+            coercion: Coercion::Id,
+            container: Container::Plain,
+            language: None,
+            context: None,
+        };
+        let names = ["http", "https", "urn", "id", "type", "proof", "created", "sec", "assertionMethod"];
+        names.into_iter().for_each(|name| active.insert(name, Arc::new(other()), false, true).unwrap());
+        active
+    }
+
+    #[test]
+    fn a_layer_is_what_its_context_says_wherever_it_is_used() {
+        let limits = Limits::default();
+        let mut pending: Vec<&'static Value> = contexts::all().iter().map(|pinned| &pinned.context).collect();
+        let mut compared = 0;
+        while let Some(context) = pending.pop() {
+            let definitions = context.as_object().into_iter().flatten().map(|(_, definition)| definition);
+            pending.extend(definitions.filter_map(|definition| definition.get("@context")));
+            let Some(layer) = layer(context) else { continue };
+            for before in [Active::default(), other_terms()] {
+                let (mut by_layer, mut in_place) = (before.clone(), before);
+                let mut contexts = Contexts::new(Dialect::Paper, &limits);
+                contexts.layer(&mut by_layer, layer, Scope::OF_PINNED).unwrap();
+                contexts.object(&mut in_place, context.as_object().unwrap(), Scope::OF_PINNED).unwrap();
+                assert_eq!(by_layer.terms, in_place.terms, "{context}");
+                assert!(by_layer.vocabulary.is_none() && in_place.vocabulary.is_none());
+                assert!(by_layer.language.is_none() && in_place.language.is_none());
+                compared += 1;
+            }
+        }
+        assert!(compared >= 10, "{compared}");
+    }
+
+    #[test]
+    fn only_pinned_contexts_have_layers() {
+        let pinned = contexts::all().iter().find(|pinned| pinned.url == contexts::CREDENTIALS_V2).unwrap();
+        let scoped = &pinned.context["VerifiableCredential"]["@context"];
+        assert!(layer(scoped).is_some());
+        assert!(layer(&scoped.clone()).is_none());
+    }
+
+    #[test]
+    fn a_context_that_leans_on_others_has_no_layer() {
+        for context in [
+            serde_json::json!({"p": "other:p"}),
+            serde_json::json!({"p": {"@id": "https://e.example/p", "@type": "other:p"}}),
+            serde_json::json!({"p": {"@type": "@id"}}),
+            serde_json::json!({"@vocab": "https://e.example/"}),
+        ] {
+            assert!(self_contained(Box::leak(Box::new(context))).is_none());
+        }
+    }
 }
