@@ -2,8 +2,7 @@
 
 use super::assembly::{Member, Parent, assemble};
 use super::odrl::{Denial, Policy, PolicyError};
-use crate::config::Config;
-use crate::config::PolicyStore;
+use crate::config::{Config, PolicyStore};
 use crate::credential::binding::{self, BoundPolicy};
 use crate::credential::controller::KeySource;
 use crate::credential::credential::PolicyClaim;

@@ -1,32 +1,24 @@
-//! The context-free profile: each rule of `mandate.md` 9, and the profile through the whole engine.
+//! The context-free profile: each rule of `mandate.md` 9.
 
 use super::*;
-use crate::config::Config;
 use crate::credential::context_free::{self, proof_options};
 use crate::credential::controller::KeySource;
 use crate::credential::data_integrity::signed_octets;
 use crate::credential::key::encode_base58btc;
 use crate::credential::presentation::{Expected, VerifiedPresentation};
 use crate::credential::presentation_graph::Presentation;
-use crate::credential::status::StatusLists;
-use crate::decision::{Evaluation, Outcome};
-use crate::engine::{Engine, SystemClock};
-use crate::ledger::SqliteLedger;
 use crate::message::Digest;
 use crate::protocol::Binding;
 use crate::rdf::canon;
-use crate::request::{Actor, MessageInput, Request};
-use crate::vocab::{cred, odrl, sec, svc};
-use crate::worked_example::{ALICE, Intent, MANDATE_POLICY, NONCE, NOTES, World};
+use crate::request::Actor;
+use crate::vocab::{cred, sec, svc};
 use chrono::TimeDelta;
 use oxrdf::{GraphNameRef, Quad};
-use proptest::prelude::*;
-use std::path::Path;
 
 const CHALLENGE: &str = "nonce-of-16-octets";
 const DOMAIN: &str = "https://server.example";
 
-fn read(document: &Value) -> Result<Credential, Reason> {
+pub(super) fn read(document: &Value) -> Result<Credential, Reason> {
     context_free::credential(document, &Limits::default(), &mut budget()).map_err(|error| error.reason)
 }
 
@@ -81,7 +73,7 @@ pub(super) fn unsigned() -> Value {
     })
 }
 
-fn with(change: impl FnOnce(&mut Value)) -> Value {
+pub(super) fn with(change: impl FnOnce(&mut Value)) -> Value {
     let mut document = unsigned();
     change(&mut document);
     document
@@ -456,14 +448,14 @@ fn unsigned_presentation(credentials: Vec<Value>) -> Value {
     })
 }
 
-fn answer(key: &SigningKey, purpose: &str, challenge: &str, domain: &str) -> Map<String, Value> {
+pub(super) fn answer(key: &SigningKey, purpose: &str, challenge: &str, domain: &str) -> Map<String, Value> {
     let mut answer = options(key, purpose);
     answer.insert("challenge".to_owned(), json!(challenge));
     answer.insert("domain".to_owned(), json!(domain));
     answer
 }
 
-fn presented_by(document: Value, key: &SigningKey, options: Map<String, Value>) -> Value {
+pub(super) fn presented_by(document: Value, key: &SigningKey, options: Map<String, Value>) -> Value {
     let digest = read_presentation(&document).unwrap().digest;
     signed_over(document, digest, key, options)
 }
@@ -621,262 +613,4 @@ fn cost_is_bounded_before_anything_is_read() {
     let mut proofs = paper.clone();
     proofs["proof"] = json!(vec![paper["proof"].clone(); 33]);
     assert_eq!(read_presentation(&unsigned_presentation(vec![proofs])).err(), Some(Reason::LimitExceeded));
-}
-
-// --- Equal octets, equal claims (threat 25) -------------------------------------------------------------------------
-
-/// Small values from a small alphabet, so that documents collide often.
-fn value() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(json!(null)),
-        Just(json!("urn:a")),
-        Just(json!("a")),
-        Just(json!("1")),
-        Just(json!(1)),
-        Just(json!(1.0)),
-        Just(json!(true)),
-        Just(json!("true")),
-        Just(json!("urn:a> .\n<urn:b> <urn:c> <urn:d")),
-        Just(json!("\"^^<urn:x> .\n")),
-    ];
-    leaf.prop_recursive(2, 8, 3, |inner| {
-        prop_oneof![
-            proptest::collection::vec(inner.clone(), 0..3).prop_map(Value::Array),
-            proptest::collection::btree_map(member(), inner, 0..3)
-                .prop_map(|members| Value::Object(members.into_iter().collect())),
-        ]
-    })
-}
-
-fn member() -> impl Strategy<Value = String> {
-    let names = ["action", "target", "authorizes", "policy", "id", "type", "x"];
-    let long = names.map(|name| format!("{}{name}", svc::NS));
-    proptest::sample::select(names.iter().map(|name| (*name).to_owned()).chain(long).collect::<Vec<_>>())
-}
-
-fn document() -> impl Strategy<Value = Value> {
-    let subject = proptest::collection::btree_map(member(), value(), 0..3);
-    let entry = proptest::sample::select(vec![
-        json!(null),
-        json!({ "type": "BitstringStatusListEntry", "statusPurpose": "revocation", "statusListIndex": "1", "statusListCredential": "urn:l" }),
-        json!({ "type": "BitstringStatusListEntry", "statusPurpose": "revocation", "statusListIndex": 1, "statusListCredential": "urn:l" }),
-        json!([{ "type": "BitstringStatusListEntry", "id": "urn:e", "statusPurpose": "suspension" }]),
-    ]);
-    (subject, entry, any::<bool>()).prop_map(|(members, entry, many)| {
-        with(|document| {
-            let subject = document["credentialSubject"].as_object_mut().unwrap();
-            subject.extend(members);
-            if !entry.is_null() {
-                document["credentialStatus"] = entry;
-            }
-            if many {
-                document["type"] = json!([svc::AGENT_AUTHORIZATION_CREDENTIAL]);
-                document["credentialSubject"] = json!([document["credentialSubject"]]);
-            }
-        })
-    })
-}
-
-/// Everything that is judged of a credential, blank labels apart.
-fn claims(credential: &Credential) -> String {
-    let mut status = credential.status.clone();
-    status.sort();
-    format!(
-        "{:?} {} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {}",
-        credential.id,
-        credential.issuer,
-        credential.subject,
-        credential.authorizes,
-        credential.actions,
-        credential.targets,
-        credential.valid_from,
-        credential.valid_until,
-        status,
-        credential.related,
-        matches!(&credential.policy, Some(crate::credential::credential::PolicyClaim::Reference(_))),
-    )
-}
-
-/// The same subject in other spellings: whole IRIs for names, arrays for single values, doubles for integers.
-fn respelled(value: &Value, nested: bool) -> Value {
-    match value {
-        Value::Object(members) => members
-            .iter()
-            .map(|(name, value)| match name.as_str() {
-                "id" if !nested => (name.clone(), value.clone()),
-                name if name.contains(':') => (name.to_owned(), json!([respelled(value, true), null])),
-                name => (format!("{}{name}", svc::NS), json!([[respelled(value, true)]])),
-            })
-            .collect(),
-        Value::Array(items) => items.iter().rev().map(|item| respelled(item, true)).collect(),
-        Value::Number(number) => json!(number.as_f64()),
-        other => other.clone(),
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
-    #[test]
-    fn a_respelled_document_says_the_same(document in document()) {
-        let mut other = document.clone();
-        if document["credentialSubject"].is_object() {
-            other["credentialSubject"] = respelled(&document["credentialSubject"], false);
-        }
-        if let Ok(one) = read(&document) {
-            let other = read(&other).unwrap();
-            prop_assert_eq!(one.digest, other.digest);
-            prop_assert_eq!(claims(&one), claims(&other));
-        }
-    }
-
-    #[test]
-    fn documents_of_equal_canonical_octets_say_the_same(one in document(), other in document()) {
-        if let (Ok(one), Ok(other)) = (read(&one), read(&other)) {
-            if one.digest == other.digest {
-                prop_assert_eq!(claims(&one), claims(&other));
-            }
-            // And what is said can be read from the octets alone.
-            let octets = canon::graph(&one.graph, &mut budget()).unwrap();
-            let again = crate::rdf::turtle::parse(&octets, &Limits::default()).unwrap();
-            prop_assert_eq!(again.len(), one.graph.len());
-            prop_assert_eq!(canon::graph(&again, &mut budget()).unwrap(), octets);
-        }
-    }
-}
-
-// --- Through the whole engine ---------------------------------------------------------------------------------------
-
-const AT: &str = "2026-12-01T12:00:00Z";
-
-/// The worked example's reading, with context-free papers by the same keys; the policy is bound by a digest of its
-/// document or embedded.
-fn evaluate(embedded: bool, change: impl FnOnce(&mut Value, &mut Config)) -> Evaluation {
-    let world = World::open(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
-    let at = instant(AT);
-    let mut config = world.config(at).unwrap();
-    config.context_free = true;
-    let policy = world.policy().unwrap();
-    let mut credential = json!({
-        "id": "urn:uuid:00000000-0000-4000-8000-000000000001",
-        "type": ["AgentAuthorizationCredential"],
-        "issuer": ALICE,
-        "validFrom": "2026-11-01T00:00:00Z",
-        "validUntil": "2027-11-01T00:00:00Z",
-        "credentialSubject": { "id": ALICE, "authorizes": world.agent_id(), "policy": MANDATE_POLICY },
-    });
-    let mut ask = world.ask(Intent::read(NOTES), at - TimeDelta::seconds(1)).unwrap();
-    if embedded {
-        credential["credentialSubject"]["policy"] = json!({
-            "type": "Agreement",
-            (odrl::UID): MANDATE_POLICY,
-            (odrl::ASSIGNER): ALICE,
-            (odrl::ASSIGNEE): world.agent_id(),
-            (odrl::PERMISSION): { (odrl::ACTION): odrl::READ, (odrl::TARGET): NOTES },
-        });
-    } else {
-        let digest = crate::credential::content_digest::multibase(policy.as_bytes());
-        credential["relatedResource"] =
-            json!({ "id": MANDATE_POLICY, "digestMultibase": digest, "mediaType": "text/turtle" });
-        ask.policies = vec![(policy, "text/turtle".to_owned())];
-    }
-    change(&mut credential, &mut config);
-    let credential = signed_by(credential, &world.alice, options(&world.alice, "assertionMethod"));
-    let presentation = json!({ "holder": world.agent_id(), "verifiableCredential": [credential] });
-    let mut answer = answer(&world.agent, "authentication", NONCE, crate::worked_example::DOMAIN);
-    answer.insert("created".to_owned(), json!("2026-12-01T11:59:59Z"));
-    let presentation = presented_by(presentation, &world.agent, answer);
-    let message = serde_json::to_vec(&ask.with_presentation(Some(presentation))).unwrap();
-    let ledger = SqliteLedger::in_memory(config.default_domain(), at, config.skew()).unwrap();
-    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock)).unwrap();
-    let snapshot = engine.snapshot(at).unwrap();
-    engine.evaluate(&Request { message: MessageInput::Bytes(message), facts: world.facts(), snapshot })
-}
-
-fn refusal(evaluation: &Evaluation) -> Option<Reason> {
-    match &evaluation.outcome {
-        Outcome::Granted(_) => None,
-        Outcome::Refused(refusal) => Some(refusal.reason()),
-        Outcome::NotOurs(_) => panic!("the message is ours"),
-    }
-}
-
-fn life(credential: &mut Value) {
-    credential["validUntil"] = json!("2027-01-01T00:00:00Z");
-}
-
-#[test]
-fn the_engine_reads_the_profile_where_it_is_on() {
-    for embedded in [false, true] {
-        let evaluation = evaluate(embedded, |credential, _| life(credential));
-        assert_eq!(refusal(&evaluation), None, "{:?}", evaluation.report.evidence);
-        let off = evaluate(embedded, |credential, config| {
-            life(credential);
-            config.context_free = false;
-        });
-        assert_eq!(refusal(&off), Some(Reason::Malformed));
-    }
-}
-
-/// What a policy is is said by `svc:type`, and only by names of ODRL.
-#[test]
-fn the_class_of_an_embedded_policy_is_a_name_or_an_iri() {
-    for (class, expected) in [
-        (json!("Agreement"), None),
-        (json!(odrl::AGREEMENT), None),
-        (json!("Set"), None),
-        (json!("Request"), Some(Reason::PolicyDenied)),
-        (json!("Mandate"), Some(Reason::PolicyDenied)),
-        (json!(null), Some(Reason::PolicyDenied)),
-    ] {
-        let evaluation = evaluate(true, |credential, _| {
-            life(credential);
-            credential["credentialSubject"]["policy"]["type"] = class.clone();
-        });
-        assert_eq!(refusal(&evaluation), expected, "{class}");
-    }
-}
-
-/// Content digests of the profile are over octets: no other document of the same graph will do.
-#[test]
-fn a_digest_of_the_canonical_form_binds_nothing() {
-    let canonical = |text: &str| {
-        let graph = crate::rdf::turtle::parse(text, &Limits::default()).unwrap();
-        canon::graph(&graph, &mut budget()).unwrap()
-    };
-    let policy =
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/alice-to-agent.ttl"));
-    let digest = crate::credential::content_digest::multibase(canonical(&policy.unwrap()).as_bytes());
-    let evaluation = evaluate(false, |credential, _| {
-        life(credential);
-        credential["relatedResource"]["digestMultibase"] = json!(digest);
-    });
-    assert_eq!(refusal(&evaluation), Some(Reason::PolicyIntegrity));
-}
-
-#[test]
-fn a_status_list_is_an_input_of_the_decision_and_of_its_report() {
-    let url = "https://alice.pod.example/status/1";
-    let judge = |bits: &[usize], retrieved: &str, alien: bool| {
-        evaluate(false, |credential, config| {
-            life(credential);
-            credential["credentialStatus"] = json!({
-                "type": if alien { "Other" } else { "BitstringStatusListEntry" },
-                "statusPurpose": "revocation", "statusListIndex": "94567", "statusListCredential": url,
-            });
-            let alice = World::open(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap().alice;
-            let mut lists = StatusLists::default();
-            let list = super::status::turtle_list(&alice, url, "revocation", bits);
-            lists.insert(url, list, "text/turtle", instant(retrieved));
-            config.status_lists = Arc::new(lists);
-        })
-    };
-    let good = judge(&[94566, 94568], "2026-12-01T11:00:30Z", false);
-    assert_eq!(refusal(&good), None, "{:?}", good.report.evidence);
-    assert_eq!(good.report.not_after.as_deref(), Some("2026-12-01T12:00:30.000Z"));
-    let input = good.report.inputs.iter().find(|input| input.kind == "status-list").unwrap();
-    assert_eq!((input.id.as_str(), input.age_seconds), (url, 3570));
-    assert_eq!(refusal(&judge(&[94567], "2026-12-01T11:30:00Z", false)), Some(Reason::Revoked));
-    assert_eq!(refusal(&judge(&[], "2026-12-01T10:59:59Z", false)), Some(Reason::StatusRetrievalError));
-    assert_eq!(refusal(&judge(&[], "2026-12-01T11:30:00Z", true)), Some(Reason::StatusRetrievalError));
 }

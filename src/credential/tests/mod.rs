@@ -2,6 +2,8 @@
 
 mod binding;
 mod context_free;
+mod context_free_claims;
+mod context_free_message;
 mod credential;
 mod issue;
 mod presentation;
