@@ -19,6 +19,7 @@ mod node_object;
 pub(crate) mod presentation;
 mod presentation_graph;
 
+pub(crate) use challenge::is_usable_nonce;
 pub use challenge::{ChallengeBinding, bound_challenge};
 pub use controller::ControllerDocuments;
 pub(crate) use credential::Credential;
