@@ -19,8 +19,8 @@ pub(crate) struct Arguments {
     #[arg(long, default_value = ".")]
     dir: PathBuf,
     /// How many times each case runs
-    #[arg(long, default_value_t = 1000)]
-    runs: usize,
+    #[arg(long, default_value = "1000")]
+    runs: std::num::NonZeroUsize,
 }
 
 /// The times of one case or stage.
@@ -54,7 +54,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let config = world.config(now)?;
     let ledger = SqliteLedger::in_memory_first(config.default_domain(), config.skew())?;
     let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
-    let floor = floor(&world, arguments.runs);
+    let runs = arguments.runs.get();
+    let floor = floor(&world, runs);
     output::say(format_args!(
         "floor F: the two Ed25519 checks of a one-hop message, {:.1} us\n",
         floor.as_secs_f64() * 1e6
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Ok(Request { message: MessageInput::Bytes(message), facts, snapshot: engine.snapshot(now)? })
     };
     let granted = request(message.clone(), world.facts())?;
-    let (mut whole, stages) = time(&engine, &granted, arguments.runs, true)?;
+    let (mut whole, stages) = time(&engine, &granted, runs, true)?;
     output::say(format_args!("{}", whole.line("evaluate, one hop, no cache", floor)));
     for (stage, mut times) in stages {
         output::say(format_args!("{}", times.line(&format!("  {}", stage.as_str()), floor)));
@@ -81,12 +82,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         ("refused: shape violation", serde_json::to_vec(&modeless.message()?)?),
     ];
     for (name, message) in refused {
-        let (mut times, _) = time(&engine, &request(message, world.facts())?, arguments.runs, false)?;
+        let (mut times, _) = time(&engine, &request(message, world.facts())?, runs, false)?;
         output::say(format_args!("{}", times.line(name, floor)));
     }
     output::say(format_args!(
         "{}",
-        durable(&world, arguments.runs.min(500))?.line("decide, durable, one at a time", floor)
+        durable(&world, runs.min(500))?.line("decide, durable, one at a time", floor)
     ));
     Ok(Exit::Success)
 }

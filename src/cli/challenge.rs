@@ -1,6 +1,7 @@
 //! `writgate challenge`.
 
 use super::{Exit, Failure, Outcome, output};
+use crate::credential::is_usable_nonce;
 use crate::message::compose;
 use std::path::PathBuf;
 
@@ -20,8 +21,14 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match (&arguments.message, &arguments.nonce, &arguments.domain) {
         (Some(message), Some(nonce), Some(domain)) => {
-            let message = serde_json::from_str(&output::read_text(message)?)?;
-            output::say(format_args!("{}", compose::bound_challenge(&message, nonce, domain)?));
+            if !is_usable_nonce(nonce) {
+                return Err(Failure::new(
+                    "no server gives out such a nonce: it has 16 octets at least, and is not itself bound",
+                ));
+            }
+            let bound = compose::bound_challenge(&output::read_json(message)?, nonce, domain)
+                .map_err(|cause| Failure::new(format!("{}: {cause}", message.display())))?;
+            output::say(format_args!("{bound}"));
         }
         _ => output::say(format_args!("{}", new_challenge()?)),
     }

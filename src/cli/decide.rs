@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     /// The request activated no extension
     #[arg(long, conflicts_with = "activated")]
     not_activated: bool,
-    /// Print the report as JSON
+    /// Print the report as JSON; of a dry run, its body
     #[arg(long, conflicts_with = "explain")]
     json: bool,
     /// Print the why, stage by stage
@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     dry_run: bool,
     /// Evaluate at this instant (RFC 3339); implies --dry-run
-    #[arg(long)]
+    #[arg(long, value_parser = output::instant)]
     now: Option<Instant>,
 }
 
@@ -66,7 +66,17 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if arguments.dry_run || arguments.now.is_some() {
         return evaluate(arguments, config, message, facts, now);
     }
-    let ledger = SqliteLedger::open(&file.ledger_path(), config.default_domain(), config.skew())?;
+    let path = file.ledger_path();
+    let ledger =
+        SqliteLedger::open(&path, config.default_domain(), config.skew()).map_err(|cause| {
+            match path.exists() {
+                true => Failure::new(format!("{}: {cause}", path.display())),
+                false => Failure::new(format!(
+                    "{}: there is no ledger; make one with `writgate ledger init`",
+                    path.display()
+                )),
+            }
+        })?;
     let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
     let decided = engine.decide(message, facts);
     if arguments.json {
@@ -174,9 +184,9 @@ pub(crate) fn read_bounded(path: &Path, limit: usize) -> Result<Vec<u8>, Failure
     if path == Path::new("-") {
         std::io::stdin().lock().take(bound).read_to_end(&mut octets)?;
     } else {
-        let file = std::fs::File::open(path)
+        std::fs::File::open(path)
+            .and_then(|file| file.take(bound).read_to_end(&mut octets))
             .map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
-        file.take(bound).read_to_end(&mut octets)?;
     }
     Ok(octets)
 }

@@ -61,23 +61,24 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let steps = steps(&world, now)?;
     let mut allowed = 0usize;
-    let mut refused = std::collections::BTreeSet::new();
+    let mut refused = Vec::new();
+    let mut not_ours = 0usize;
     for step in &steps {
         let decided = decide(&engine, &world, step);
         match &decided.decision {
             Decision::Allow(_) => allowed += 1,
-            Decision::Refuse(refusal) => {
-                refused.insert(refusal.reason());
-            }
-            Decision::NotOurs(_) => {}
+            Decision::Refuse(refusal) => refused.push(refusal.reason()),
+            Decision::NotOurs(_) => not_ours += 1,
         }
         tell(arguments, step, &decided)?;
     }
     if !arguments.json {
+        let reasons: std::collections::BTreeSet<_> = refused.iter().collect();
         output::say(format_args!(
-            "\n{} messages: {allowed} allowed, the others refused for {} different reasons.",
+            "\n{} messages: {allowed} allowed, {} refused for {} different reasons, {not_ours} not ours.",
             steps.len(),
-            refused.len()
+            refused.len(),
+            reasons.len()
         ));
     }
     Ok(Exit::Success)

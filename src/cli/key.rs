@@ -2,6 +2,7 @@
 
 use super::{Exit, Failure, Outcome, output};
 use crate::credential::issue::SigningKey;
+use crate::message::target;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Subcommand)]
@@ -31,6 +32,10 @@ pub(crate) enum Command {
 pub(crate) fn run(command: &Command) -> Outcome {
     match command {
         Command::New { out, controller, method } => {
+            if let Some(text) = [controller, method].into_iter().flatten().find(|text| !target::is_iri(text))
+            {
+                return Err(Failure::new(format!("{text} is not an absolute IRI")));
+            }
             let key = SigningKey::generate()?;
             let key = match (controller, method) {
                 (Some(controller), Some(method)) => key.with_controller(controller, method),
@@ -53,7 +58,8 @@ pub(crate) fn run(command: &Command) -> Outcome {
 
 /// Reads a key file.
 pub(super) fn read_key(path: &Path) -> Result<SigningKey, Failure> {
-    Ok(SigningKey::from_json(&serde_json::from_str(&output::read_text(path)?)?)?)
+    SigningKey::from_json(&output::read_json(path)?)
+        .map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))
 }
 
 /// Writes a new file that only its owner can read. An existing key is never overwritten.
@@ -63,8 +69,12 @@ fn write_secret(path: &Path, text: &str) -> Result<(), Failure> {
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file =
-        options.open(path).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
+    let mut file = options.open(path).map_err(|cause| match cause.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            Failure::new(format!("{} exists, and a key is never overwritten", path.display()))
+        }
+        _ => Failure::new(format!("{}: {cause}", path.display())),
+    })?;
     writeln!(file, "{text}")?;
     Ok(())
 }

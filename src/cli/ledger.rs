@@ -1,6 +1,6 @@
 //! `writgate ledger`.
 
-use super::{Exit, Outcome, output};
+use super::{Exit, Failure, Outcome, output};
 use crate::config::ConfigFile;
 use crate::ledger::SqliteLedger;
 use std::path::PathBuf;
@@ -24,7 +24,11 @@ pub(crate) fn run(command: &Command) -> Outcome {
     let file = ConfigFile::read(config)?;
     let config = file.load(now)?;
     let path = file.ledger_path();
-    SqliteLedger::create(&path, config.default_domain(), *first, now, config.skew())?;
+    if path.exists() {
+        return Err(Failure::new(format!("{} exists, and a ledger is never made anew", path.display())));
+    }
+    SqliteLedger::create(&path, config.default_domain(), *first, now, config.skew())
+        .map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
     let floor = if *first { "no floor" } else { "presentations made before now are refused" };
     output::say(format_args!(
         "{}: a ledger for {}; {floor}",

@@ -2,9 +2,9 @@
 
 use super::{Exit, Failure, Outcome, key::read_key, output};
 use crate::config::media_type_of;
-use crate::credential::issue::{self, DigestForm, Mandate, MandatePolicy, Presenting};
+use crate::credential::issue::{self, DigestForm, Mandate, MandatePolicy, Presenting, SigningKey};
 use crate::limits::Limits;
-use crate::mandate::odrl;
+use crate::mandate::odrl::{Policy, PolicyError};
 use crate::rdf::{RdfMediaType, parse_graph};
 use crate::request::Instant;
 use std::path::PathBuf;
@@ -26,10 +26,10 @@ pub(crate) enum Command {
         #[arg(long)]
         by_digest: bool,
         /// The first instant at which it is good (RFC 3339); now if absent
-        #[arg(long)]
+        #[arg(long, value_parser = output::instant)]
         from: Option<Instant>,
-        /// The last instant at which it is good; without a status list, every mandate needs an end
-        #[arg(long)]
+        /// The last instant at which it is good; without a status list, every mandate needs an end (RFC 3339)
+        #[arg(long, value_parser = output::instant)]
         until: Instant,
         /// Where to write it; standard output if absent
         #[arg(long)]
@@ -63,11 +63,18 @@ pub(crate) fn run(command: &Command) -> Outcome {
                 Failure::new(format!("{} ends in neither .ttl nor .jsonld", policy.display()))
             })?;
             let text = output::read_text(policy)?;
-            let id = policy_id(&text, media_type).ok_or_else(|| {
-                Failure::new(format!("{} does not hold exactly one policy", policy.display()))
-            })?;
+            let read = read_policy(&text, media_type)
+                .map_err(|problem| Failure::new(format!("{}: {problem}", policy.display())))?;
+            let key = read_key(key)?;
+            let from = from.unwrap_or(now);
+            check(&key, delegate, &read, from, *until)?;
             let policy = if *by_digest {
-                MandatePolicy::Reference { iri: &id, text: &text, media_type, digest: DigestForm::Multibase }
+                MandatePolicy::Reference {
+                    iri: read.id(),
+                    text: &text,
+                    media_type,
+                    digest: DigestForm::Multibase,
+                }
             } else {
                 MandatePolicy::Embedded { text: &text, media_type }
             };
@@ -77,16 +84,14 @@ pub(crate) fn run(command: &Command) -> Outcome {
                 policy,
                 actions: Vec::new(),
                 targets: Vec::new(),
-                valid_from: Some(from.unwrap_or(now)),
+                valid_from: Some(from),
                 valid_until: Some(*until),
             };
-            (issue::issue_mandate(&read_key(key)?, &mandate, now)?, out)
+            (issue::issue_mandate(&key, &mandate, now)?, out)
         }
         Command::Present { key, credential, challenge, domain, out } => {
-            let credentials = credential
-                .iter()
-                .map(|path| Ok(serde_json::from_str(&output::read_text(path)?)?))
-                .collect::<Result<Vec<serde_json::Value>, Failure>>()?;
+            let credentials =
+                credential.iter().map(|path| output::read_json(path)).collect::<Result<Vec<_>, _>>()?;
             let presenting = Presenting { challenge, domain, created: now, expires: None };
             (issue::present(&read_key(key)?, &credentials, &presenting)?, out)
         }
@@ -95,8 +100,40 @@ pub(crate) fn run(command: &Command) -> Outcome {
     Ok(Exit::Success)
 }
 
-/// The id of a document's one policy.
-fn policy_id(text: &str, media_type: &str) -> Option<String> {
-    let graph = parse_graph(text, RdfMediaType::parse(media_type)?, &Limits::default()).ok()?;
-    odrl::policy_id(&graph)
+/// A document's one policy.
+fn read_policy(text: &str, media_type: &str) -> Result<Policy, String> {
+    let media_type = RdfMediaType::parse(media_type).ok_or("neither Turtle nor JSON-LD")?;
+    let limits = Limits::default();
+    let graph = parse_graph(text, media_type, &limits).map_err(|error| error.to_string())?;
+    Policy::read(&graph, &limits).map_err(|error| match error {
+        PolicyError::Malformed(problem) => problem.to_owned(),
+        PolicyError::TooLarge(limit) => format!("the policy exceeds the limit {limit}"),
+    })
+}
+
+/// Refuses to sign what no chain can hold, and warns of what only a longer chain can.
+fn check(
+    key: &SigningKey,
+    delegate: &str,
+    policy: &Policy,
+    from: Instant,
+    until: Instant,
+) -> Result<(), Failure> {
+    if until < from {
+        return Err(Failure::new("the mandate would end before it begins"));
+    }
+    if policy.assigner() != Some(key.controller()) {
+        let assigner = policy.assigner().unwrap_or("nobody");
+        return Err(Failure::new(format!(
+            "the policy's assigner is {assigner}, and the key is {}'s: no server would accept this mandate",
+            key.controller()
+        )));
+    }
+    if let Some(assignee) = policy.assignee().filter(|assignee| *assignee != delegate) {
+        let note = format!(
+            "note: the policy's assignee is {assignee}: alone, this mandate permits {delegate} nothing"
+        );
+        eprintln!("writgate: {}", output::escaped(&note));
+    }
+    Ok(())
 }

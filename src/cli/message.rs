@@ -36,10 +36,7 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: &Command) -> Outcome {
     let Command::New { intent, protocol, presentation, policy, id, context, out } = command;
-    let presentation = match presentation {
-        Some(path) => Some(serde_json::from_str(&output::read_text(path)?)?),
-        None => None,
-    };
+    let presentation = presentation.as_deref().map(output::read_json).transpose()?;
     let draft = Draft {
         id: id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string()),
         context: context.clone(),

@@ -27,7 +27,7 @@ pub(crate) enum Exit {
     NotOurs,
 }
 
-/// Why a command could not run: one line for a person. (Exit code 2.)
+/// Why a command could not run, for a person. (Exit code 2.)
 #[derive(Debug)]
 pub(crate) struct Failure(String);
 
@@ -91,7 +91,7 @@ pub fn main() -> ExitCode {
         Ok(Exit::Refused) => ExitCode::from(1),
         Ok(Exit::NotOurs) => ExitCode::from(3),
         Err(Failure(problem)) => {
-            eprintln!("writgate: {}", output::escaped(&problem));
+            eprintln!("writgate: {}", output::escaped_block(&problem));
             ExitCode::from(2)
         }
     }

@@ -4,6 +4,7 @@ use super::Failure;
 use crate::audit::{DecisionReportV1, HopReport, ReportBody, instant_text};
 use crate::decision::Decision;
 use crate::refusal::{Evidence, Reason, Refusal, Retry, Stage};
+use crate::request::Instant;
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -113,6 +114,8 @@ pub(crate) fn explained(report: &DecisionReportV1) -> String {
             _ if refusing.is_none() && stage > report.body.stage && report.body.stage == Stage::Admit => {
                 break;
             }
+            // Rows count from 1: a dry run admits nothing.
+            None if stage == Stage::Admission && report.envelope.sequence == 0 => break,
             _ => (coloured("ok", 32), false),
         };
         let micros = report.envelope.stage_micros.get(stage.as_str());
@@ -201,6 +204,9 @@ pub(crate) fn short(iri: &str) -> String {
 
 /// What a sender can do about it, for a person.
 pub(crate) fn advice(reason: Reason) -> &'static str {
+    if reason == Reason::ChallengeUnknown {
+        return "Give the server's own challenge, 16 octets or more and not the bound one, with --challenge.";
+    }
     match reason.retry() {
         Retry::Never => "Sending this message again can never help.",
         Retry::AfterChange => "Another message, paper or agreement is needed.",
@@ -243,6 +249,18 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
         return Ok(octets);
     }
     std::fs::read(path).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))
+}
+
+/// [`read_text`], as JSON.
+pub(crate) fn read_json(path: &Path) -> Result<serde_json::Value, Failure> {
+    serde_json::from_str(&read_text(path)?)
+        .map_err(|cause| Failure::new(format!("{} is not JSON: {cause}", path.display())))
+}
+
+/// An instant that is given as an argument.
+pub(crate) fn instant(text: &str) -> Result<Instant, &'static str> {
+    text.parse()
+        .map_err(|_| "an instant has a date, a time and a zone (RFC 3339), as 2026-12-31T00:00:00Z has")
 }
 
 /// [`read`], as UTF-8.

@@ -53,7 +53,7 @@ pub fn bound_challenge(binding: &ChallengeBinding<'_>) -> Result<String, serde_j
 }
 
 /// Whether a server can have given this value out as a challenge of its own.
-pub(super) fn is_usable_nonce(nonce: &str) -> bool {
+pub(crate) fn is_usable_nonce(nonce: &str) -> bool {
     nonce.len() >= NONCE_OCTETS && !nonce.starts_with(BOUND) && !nonce.starts_with(ISSUED)
 }
 

@@ -21,6 +21,7 @@ pub(crate) mod presentation;
 pub(crate) mod presentation_graph;
 pub(crate) mod status;
 
+pub(crate) use challenge::is_usable_nonce;
 pub use challenge::{ChallengeBinding, bound_challenge};
 pub use controller::ControllerDocuments;
 pub(crate) use credential::Credential;

@@ -5,6 +5,7 @@ use super::{IntentGraph, RdfPart};
 use crate::credential::ChallengeBinding;
 use crate::limits::Limits;
 use crate::rdf::{Budget, RdfMediaType};
+use crate::refusal::Reason;
 use crate::vocab::{EXTENSION, META_KIND, META_PROTOCOL_HASH};
 use serde_json::{Map, Value, json};
 
@@ -59,8 +60,8 @@ pub enum ComposeError {
     #[error("the message has not exactly one intent with a protocol hash, or no id")]
     NoIntent,
     /// The intent is not one that a server would read.
-    #[error("the intent is not RDF of exactly one intent")]
-    Intent,
+    #[error("the intent would be refused: {} ({})", .0.as_str(), .0.sentence())]
+    Intent(Reason),
     /// The message cannot be written in JCS form.
     #[error("the message has no JCS form")]
     Form,
@@ -83,11 +84,14 @@ pub fn bound_challenge(message: &Value, nonce: &str, domain: &str) -> Result<Str
     };
     let text = part.get("text").and_then(Value::as_str).ok_or(ComposeError::NoIntent)?;
     let media_type = part.get("mediaType").and_then(Value::as_str).and_then(RdfMediaType::parse);
-    let part_read =
-        RdfPart { index, media_type: media_type.ok_or(ComposeError::Intent)?, text: text.to_owned() };
+    let part_read = RdfPart {
+        index,
+        media_type: media_type.ok_or(ComposeError::Intent(Reason::MediaTypeUnsupported))?,
+        text: text.to_owned(),
+    };
     let limits = Limits::default();
     let intent = IntentGraph::read(&part_read, &limits, &mut Budget::new(&limits))
-        .map_err(|_| ComposeError::Intent)?;
+        .map_err(|refusal| ComposeError::Intent(refusal.reason()))?;
     let authorizations: Vec<usize> = of_kind("authorization").map(|(index, _)| index).collect();
     let rest_digest = of_message_without(message, &authorizations).map_err(|_| ComposeError::Form)?;
     let own = |name: &str| message.get(name).and_then(Value::as_str);

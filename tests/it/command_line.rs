@@ -76,6 +76,9 @@ fn the_demo_allows_two_messages_and_refuses_the_others() {
     assert_eq!(demo.status, 0, "{}", demo.stderr);
     assert_eq!(demo.stdout.matches("ALLOW ").count(), 2, "{}", demo.stdout);
     assert!(demo.stdout.matches("REFUSE ").count() >= 10);
+    let line = demo.stdout.lines().last().unwrap();
+    let refused = format!("2 allowed, {} refused for ", demo.stdout.matches("REFUSE ").count());
+    assert!(line.contains(&refused) && line.ends_with(", 1 not ours."), "{line}");
 }
 
 #[test]
@@ -159,6 +162,8 @@ fn a_newcomer_gets_from_keys_to_allow() {
 
     let explained = scratch.run(&["decide", "message.json", "--challenge", &nonce, "--explain"]);
     assert!(explained.contains("ALLOW") && explained.contains("holder"), "{explained}");
+    let bound_instead = writgate_in(&scratch.0, &["decide", "message.json", "--challenge", &bound]);
+    assert!(bound_instead.stdout.contains("the server's own challenge"), "{}", bound_instead.stdout);
     // Exit codes: 1 refuse (a replay), 3 not ours, 2 could not run.
     assert_eq!(scratch.status(&["decide", "message.json", "--challenge", &nonce]), 1);
     scratch.write("prose.json", r#"{"messageId":"p","role":"ROLE_USER","parts":[{"text":"hello"}]}"#);
@@ -175,6 +180,8 @@ fn a_newcomer_gets_from_keys_to_allow() {
     ]))
     .unwrap();
     assert_eq!(report["outcome"], "granted");
+    let dry = scratch.run(&["decide", "message.json", "--challenge", &nonce, "--dry-run", "--explain"]);
+    assert!(dry.contains("ok policy") && !dry.contains("admission  "), "{dry}");
     let later = (chrono::Utc::now() + chrono::TimeDelta::days(60)).to_rfc3339();
     assert_eq!(scratch.status(&["decide", "message.json", "--challenge", &nonce, "--now", &later]), 1);
 }
@@ -186,6 +193,92 @@ fn an_existing_key_is_not_overwritten() {
     let before = std::fs::read(scratch.0.join("key.json")).unwrap();
     assert_eq!(scratch.status(&["key", "new", "--out", "key.json"]), 2);
     assert_eq!(std::fs::read(scratch.0.join("key.json")).unwrap(), before);
+}
+
+/// What a careless person gets wrong is named, with the file that it is in.
+#[test]
+fn a_command_that_cannot_run_names_what_is_wrong() {
+    let scratch = Scratch::new("careless");
+    let owner = scratch.run(&["key", "new", "--out", "owner.json"]);
+    let other = scratch.run(&["key", "new", "--out", "other.json"]);
+    scratch.write("junk.json", "junk");
+    scratch.write("junk.ttl", "junk");
+    scratch.write("empty.ttl", "");
+    scratch.write("object.json", "{}");
+    scratch.write(
+        "policy.ttl",
+        &format!(
+            "@prefix odrl: <http://www.w3.org/ns/odrl/2/> .\n<https://me.example/policies/1> a odrl:Agreement ;\n\
+             odrl:assigner <{owner}> ; odrl:assignee <{owner}> ;\n\
+             odrl:permission [ odrl:action odrl:read ; odrl:target <https://me.example/diary> ] .\n"
+        ),
+    );
+    let problem = |line: &str, named: &[&str]| {
+        let run = writgate_in(&scratch.0, &line.split(' ').collect::<Vec<_>>());
+        assert_eq!(run.status, 2, "{line}: {}{}", run.stdout, run.stderr);
+        for part in named {
+            assert!(run.stderr.contains(part), "{line}: {}", run.stderr);
+        }
+    };
+    let hash = format!("sha256:{}", "0".repeat(64));
+    scratch.run(&["message", "new", "--intent", "junk.ttl", "--protocol", &hash, "--out", "draft.json"]);
+    let domain = "--domain https://me.example/agent";
+
+    problem("key new --out owner.json", &["owner.json", "never overwritten"]);
+    problem(
+        "key new --out new.json --controller me --method https://me.example/key",
+        &["me is not an absolute IRI"],
+    );
+    problem("key show junk.json", &["junk.json is not JSON"]);
+    problem("key show object.json", &["object.json"]);
+    problem(
+        &format!("mandate present --key owner.json --credential junk.json --challenge c {domain}"),
+        &["junk.json"],
+    );
+    problem(
+        &format!("message new --intent empty.ttl --protocol {hash} --presentation junk.json"),
+        &["junk.json"],
+    );
+    problem(&format!("challenge --message junk.json --nonce 0123456789abcdef {domain}"), &["junk.json"]);
+    problem(
+        &format!("challenge --message draft.json --nonce 0123456789abcdef {domain}"),
+        &["draft.json", "GRAPH_MALFORMED"],
+    );
+    problem(&format!("challenge --message draft.json --nonce short {domain}"), &["16 octets"]);
+    problem("decide draft.json --now 2026-12-30", &["RFC 3339"]);
+    problem("bench --runs 0", &["--runs"]);
+
+    let issue = |key: &str, policy: &str, until: &str| {
+        format!("mandate issue --key {key} --delegate {other} --policy {policy} --until {until}")
+    };
+    let until = "2999-01-01T00:00:00Z";
+    problem(&issue("owner.json", "junk.ttl", until), &["junk.ttl"]);
+    problem(&issue("owner.json", "empty.ttl", until), &["empty.ttl", "no policy"]);
+    problem(&issue("owner.json", "policy.ttl", "2999-01-01"), &["RFC 3339"]);
+    problem(&issue("owner.json", "policy.ttl", "2020-01-01T00:00:00Z"), &["end before it begins"]);
+    problem(&issue("other.json", "policy.ttl", until), &["assigner", &owner, &other]);
+    // Another assignee may be right in a longer chain: a note, and the mandate.
+    let line = issue("owner.json", "policy.ttl", until);
+    let run = writgate_in(&scratch.0, &line.split(' ').collect::<Vec<_>>());
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("assignee") && run.stdout.starts_with('{'), "{}", run.stderr);
+}
+
+#[test]
+fn a_ledger_that_is_missing_or_there_already_is_named() {
+    let scratch = Scratch::new("ledger");
+    let repository = env!("CARGO_MANIFEST_DIR");
+    let whole = std::fs::read_to_string(Path::new(repository).join("vectors/writgate.toml")).unwrap();
+    scratch.write("writgate.toml", &whole.replace("\"../", &format!("\"{repository}/")));
+    scratch.write("message.json", "{}");
+    let missing = writgate_in(&scratch.0, &["decide", "message.json"]);
+    assert_eq!(missing.status, 2);
+    assert!(missing.stderr.contains("writgate ledger init"), "{}", missing.stderr);
+    scratch.run(&["ledger", "init", "--first"]);
+    let again = writgate_in(&scratch.0, &["ledger", "init", "--first"]);
+    assert_eq!(again.status, 2);
+    assert!(again.stderr.contains("never made anew"), "{}", again.stderr);
+    assert_eq!(scratch.status(&["decide", "message.json"]), 1);
 }
 
 #[test]
@@ -216,6 +309,7 @@ fn a_wrong_configuration_stops_with_the_setting_that_is_wrong() {
         let (status, stderr) = problem(&whole.replacen(from, to, 1));
         assert_eq!(status, 2, "{to}: {stderr}");
         assert!(stderr.to_lowercase().contains(&named.to_lowercase()), "{to}: {stderr}");
+        assert!(!stderr.contains("\\u{a}"), "line breaks are not escaped: {stderr}");
     }
 }
 
