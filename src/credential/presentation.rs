@@ -216,7 +216,9 @@ fn check_challenge<'a>(
     match statement.challenge.as_deref() {
         None => mismatch("the presentation answers no challenge"),
         Some(answer) if Some(answer) == expected.bound => Ok((nonce, true)),
-        Some(answer) if answer != nonce => mismatch("the presentation answers another challenge or message"),
+        Some(answer) if answer != nonce => {
+            mismatch("the presentation answers another challenge, or is bound to another message or domain")
+        }
         Some(_) => match expected.binding {
             Binding::Accepted => Ok((nonce, false)),
             Binding::Required => mismatch("the protocol requires a challenge bound to the message"),
