@@ -240,7 +240,7 @@ fn check_actor(holder: Option<String>, actor: &Actor) -> Result<String, PaperErr
     }
 }
 
-/// The proof is by a key of the holder for authentication. Gives the end of the life of the document that says so.
+/// The proof is by a key of the holder for authentication. Gives the last instant at which that can be known.
 fn check_key(
     statement: &Statement,
     holder: &str,
@@ -256,7 +256,7 @@ fn check_key(
             error => PaperError::new(Reason::HolderUnverified, error.to_string()),
         })?;
     statement.verify(&method.key)?;
-    Ok(method.retrieved.and_then(|retrieved| retrieved.checked_add_signed(expected.keys.max_age)))
+    Ok(method.good_until)
 }
 
 /// When it was made, and until when it is good.

@@ -368,7 +368,7 @@ struct Verifier<'v> {
     snapshot: &'v Snapshot,
     config: &'v Config,
     root_principal: &'v str,
-    /// Phase A of one credential: the instants at which the key documents that it used were retrieved.
+    /// Phase A of one credential: the last instants at which the keys that it used can be known to be the issuer's.
     genuine: &'v dyn Fn(&Credential) -> Result<Vec<Instant>, Failure>,
 }
 
@@ -403,17 +403,14 @@ impl Verifier<'_> {
         Ok((hops, not_after))
     }
 
-    /// Phase A. Gives the earliest end of the credential and of the key documents that it rests on.
+    /// Phase A. Gives the earliest end of the credential and of the keys that it rests on.
     fn genuine(&self, paper: &Paper<'_>) -> Result<Instant, Failure> {
         let credential = paper.credential;
         if credential.authorizes.is_none() {
             return Err(Failure::new(Phase::A, Reason::Malformed, "the credential names no delegate"));
         }
-        let retrieved = (self.genuine)(credential)?;
-        let fresh = retrieved
-            .into_iter()
-            .map(|at| at.checked_add_signed(self.config.max_controller_age).unwrap_or(Instant::MAX_UTC));
-        Ok(fresh.chain(credential.not_after()).min().unwrap_or(Instant::MAX_UTC))
+        let keys = (self.genuine)(credential)?.into_iter();
+        Ok(keys.chain(credential.not_after()).min().unwrap_or(Instant::MAX_UTC))
     }
 
     /// Phase B: who signs is who delegates.
