@@ -132,7 +132,7 @@ impl ConfigBuilder {
         self
     }
 
-    /// Sets the limits. Default: [`Limits::default`].
+    /// Lowers limits. Default: [`Limits::default`], and none may be higher.
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.config.limits = limits;
         self
@@ -241,6 +241,13 @@ impl ConfigBuilder {
         }
         if config.max_chain_length == 0 {
             return Err(ConfigError::new("max_chain_length", "must be at least 1"));
+        }
+        let raised = config.limits.raised().map_err(|cause| ConfigError::new("limits", cause.to_string()))?;
+        if let Some(limit) = raised.first() {
+            return Err(ConfigError::new(
+                format!("limits.{limit}"),
+                "is higher than its default, and may only be lowered",
+            ));
         }
         for document in config.protocols.iter() {
             check_protocol(document)?;
@@ -601,6 +608,17 @@ mod tests {
         assert_wrong(builder().with_max_status_age(TimeDelta::zero()), "max_status_age");
         assert_wrong(builder().with_skew(TimeDelta::seconds(-1)), "skew");
         assert_wrong(builder().with_max_chain_length(0), "max_chain_length");
+    }
+
+    #[test]
+    fn limits_are_lowered_and_not_raised() {
+        let defaults = Limits::default();
+        let with = |limits| builder().with_limits(limits);
+        assert!(with(Limits { json_depth: 63, evidence_chars: 0, ..Limits::default() }).build().is_ok());
+        let depth = Limits { json_depth: defaults.json_depth + 1, ..Limits::default() };
+        assert_wrong(with(depth), "limits.json_depth");
+        let octets = Limits { message_bytes: usize::MAX, parts: 1, ..defaults };
+        assert_wrong(with(octets), "limits.message_bytes");
     }
 
     #[test]

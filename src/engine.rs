@@ -94,7 +94,7 @@ impl Engine {
         }
     }
 
-    /// Runs stages 1 to 9. The same request gives the same evaluation and the same report body, byte for byte.
+    /// Runs stages 1 to 9. Asked again with an equal request, it answers alike, down to the octets of the report body.
     pub fn evaluate(&self, request: &Request) -> Evaluation {
         self.evaluate_watched(request, &mut |_| ())
     }
@@ -192,6 +192,31 @@ mod tests {
     use crate::request::MessageInput;
     use crate::worked_example::{Intent, World};
     use std::path::Path;
+
+    #[test]
+    fn evidence_is_cut_as_the_configuration_says() {
+        let world = World::open(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let now = chrono::Utc::now();
+        let mut config = world.config(now).unwrap();
+        config.limits.evidence_chars = 8;
+        let ledger = SqliteLedger::in_memory_first(config.default_domain(), config.skew()).unwrap();
+        let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock)).unwrap();
+        let with_duty = vec![world.mandate_with_duty("https://alice.pod.example/duties#unknown").unwrap()];
+        let stranger = vec![world.mandate().unwrap()];
+        for (credentials, hash, reason) in [
+            (with_duty, None, Reason::ObligationUnsupported),
+            (stranger, Some(format!("sha256:{}", "0".repeat(64))), Reason::UnknownProtocol),
+        ] {
+            let mut ask = world.ask(Intent::grant_bob(), now).unwrap();
+            ask.credentials = credentials;
+            ask.protocol_hash = hash.unwrap_or(ask.protocol_hash);
+            let message = MessageInput::Bytes(serde_json::to_vec(&ask.message().unwrap()).unwrap());
+            let decided = engine.decide(message, world.facts());
+            let crate::Decision::Refuse(refusal) = decided.decision else { panic!("{reason:?}") };
+            assert_eq!(refusal.reason(), reason);
+            assert_eq!(refusal.evidence().seen.as_ref().unwrap().chars().count(), 9);
+        }
+    }
 
     #[test]
     fn a_panic_at_any_stage_is_a_refusal_and_leaves_the_engine_whole() {

@@ -3,7 +3,11 @@
 //! All are counted work, never wall time, so that one message gets one answer on every machine. A limit that is hit
 //! refuses; nothing is truncated and judged anyway. Budgets hold for a whole message, not for each part of it.
 
-/// The bounds of one decision. [`Limits::default`] is what the design pages assume; an operator may lower them.
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// The bounds of one decision. An operator may lower what [`Limits::default`] has, and not raise it: the bounds rest on
+/// one another, and on the stack and the row of the ledger that they were chosen for.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
@@ -62,6 +66,17 @@ pub struct Limits {
     pub validation_steps: usize,
     /// Characters of attacker-controlled text that any piece of evidence may echo.
     pub evidence_chars: usize,
+}
+
+impl Limits {
+    /// The names of those that are above their default.
+    pub(crate) fn raised(&self) -> Result<Vec<String>, serde_json::Error> {
+        let named = |limits: &Self| serde_json::from_value::<BTreeMap<String, usize>>(json!(limits));
+        let most = named(&Self::default())?;
+        let raised =
+            named(self)?.into_iter().filter(|(name, limit)| most.get(name).is_none_or(|most| limit > most));
+        Ok(raised.map(|(name, _)| name).collect())
+    }
 }
 
 impl Default for Limits {

@@ -216,9 +216,8 @@ impl<'de> Deserialize<'de> for Reason {
 }
 
 impl Reason {
-    /// The wire code of this reason when `stage` gave it; `None` is the binding's own internal error.
-    ///
-    /// A reason of several stages takes the wire code of the stage that gave it.
+    /// The wire code of this reason when `stage` gave it: several stages share some reasons. `None` is the binding's own
+    /// internal error.
     pub fn wire_code(self, stage: Stage) -> Option<WireCode> {
         match self {
             Self::Internal | Self::LedgerUnavailable | Self::ClockSteppedBack => None,
@@ -349,10 +348,16 @@ impl Refusal {
         Self::new(stage, Reason::Internal).detail(detail)
     }
 
-    /// Fills in evidence; every text is bounded here and nowhere else.
+    /// Fills in evidence; every text is bounded here.
     pub(crate) fn with(mut self, fill: impl FnOnce(&mut Evidence)) -> Self {
         fill(&mut self.evidence);
         self.evidence.bound(Limits::default().evidence_chars);
+        self
+    }
+
+    /// Bounds every text of the evidence to what the configuration allows, which may be less.
+    pub(crate) fn cut_to(mut self, chars: usize) -> Self {
+        self.evidence.bound(chars);
         self
     }
 

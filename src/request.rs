@@ -1,7 +1,7 @@
 //! What is asked, and what is known at the instant of asking.
 //!
-//! A [`Request`] is complete: [`crate::Engine::evaluate`] reads nothing else, so the same request gives the same
-//! evaluation and the same report body, byte for byte.
+//! A [`Request`] is complete: [`crate::Engine::evaluate`] reads nothing else, and equal requests are answered alike, down
+//! to the octets of the report body.
 
 use crate::credential::{ControllerDocuments, StatusLists};
 use chrono::{DateTime, Utc};

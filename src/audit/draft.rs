@@ -23,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Draft {
     body: ReportBody,
     card_declared: bool,
+    evidence_chars: usize,
 }
 
 impl Draft {
@@ -66,7 +67,7 @@ impl Draft {
             unjudged_parts: Vec::new(),
             unjudged_nodes: Vec::new(),
         };
-        Self { body, card_declared: false }
+        Self { body, card_declared: false, evidence_chars: config.limits.evidence_chars }
     }
 
     /// The stage that is about to run.
@@ -172,7 +173,8 @@ impl Draft {
 
     /// The body of a refusal, and the refusal with what its public form turns on.
     pub(crate) fn refused(mut self, refusal: Refusal) -> (ReportBody, Refusal) {
-        let refusal = refusal.seen_by(self.body.holder.is_some(), self.card_declared);
+        let refusal =
+            refusal.seen_by(self.body.holder.is_some(), self.card_declared).cut_to(self.evidence_chars);
         self.body.outcome = EvaluationOutcome::Refused;
         self.body.stage = refusal.stage();
         self.body.wire_code = refusal.wire_code();

@@ -52,8 +52,9 @@ impl Relationship {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct VerificationMethod {
     pub(crate) key: PublicKey,
-    /// When its controller's document was retrieved; `None` for a did:key or did:jwk, which certifies itself.
-    pub(crate) retrieved: Option<Instant>,
+    /// The last instant at which it can be known to be its controller's: until its document is too old, or its own
+    /// `revoked` or `expires`. `None` for a did:key or did:jwk, which certifies itself.
+    pub(crate) good_until: Option<Instant>,
 }
 
 /// Why a method is not its supposed controller's, in our words.
@@ -91,7 +92,7 @@ impl KeySource<'_> {
             // Self-certifying: a document under this id could only contradict it, so none is looked at.
             return match did_key_method(controller) {
                 Some(only) if only == method => {
-                    Ok(VerificationMethod { key: PublicKey::from_did_key(controller)?, retrieved: None })
+                    Ok(VerificationMethod { key: PublicKey::from_did_key(controller)?, good_until: None })
                 }
                 _ => Err(MethodError::NotControlled("the method is not the one of the did:key")),
             };
@@ -99,7 +100,7 @@ impl KeySource<'_> {
         if controller.starts_with(DID_JWK) {
             return match method.strip_prefix(controller) {
                 Some("#0") => {
-                    Ok(VerificationMethod { key: PublicKey::from_did_jwk(controller)?, retrieved: None })
+                    Ok(VerificationMethod { key: PublicKey::from_did_jwk(controller)?, good_until: None })
                 }
                 _ => Err(MethodError::NotControlled("the method is not the one of the did:jwk")),
             };
@@ -108,25 +109,32 @@ impl KeySource<'_> {
             .documents
             .find(controller)
             .ok_or(MethodError::NotControlled("no document of the controller is known here"))?;
-        if self.now.signed_duration_since(retrieved) > self.max_age {
-            return Err(MethodError::NotControlled("the controller's document is too old"));
-        }
+        let aged = retrieved
+            .checked_add_signed(self.max_age)
+            .filter(|end| self.now <= *end)
+            .ok_or(MethodError::NotControlled("the controller's document is too old"))?;
         let entry = listed_method(document, controller, method, relationship)?;
-        self.check_dates(entry)?;
-        Ok(VerificationMethod { key: method_key(entry)?, retrieved: Some(retrieved) })
+        let ended = self.check_dates(entry)?;
+        let good_until = ended.map_or(aged, |ended| ended.min(aged));
+        Ok(VerificationMethod { key: method_key(entry)?, good_until: Some(good_until) })
     }
 
-    /// `revoked` and `expires`, where there, must lie ahead; one that does not parse has been reached.
-    fn check_dates(&self, entry: &Map<String, Value>) -> Result<(), MethodError> {
+    /// `revoked` and `expires`, where there, must lie ahead; one that does not parse has been reached. Gives the last
+    /// instant before the first of them.
+    fn check_dates(&self, entry: &Map<String, Value>) -> Result<Option<Instant>, MethodError> {
+        let mut last: Option<Instant> = None;
         for (member, refusal) in [("revoked", "the method is revoked"), ("expires", "the method has expired")]
         {
-            let ahead =
-                |value: &Value| value.as_str().and_then(date_time::parse).is_some_and(|end| end > self.now);
-            if entry.get(member).is_some_and(|value| !ahead(value)) {
-                return Err(MethodError::NotControlled(refusal));
-            }
+            let Some(value) = entry.get(member) else { continue };
+            let before = value
+                .as_str()
+                .and_then(date_time::parse)
+                .and_then(|end| end.checked_sub_signed(TimeDelta::nanoseconds(1)))
+                .filter(|before| self.now <= *before)
+                .ok_or(MethodError::NotControlled(refusal))?;
+            last = Some(last.map_or(before, |last| last.min(before)));
         }
-        Ok(())
+        Ok(last)
     }
 }
 
@@ -270,10 +278,10 @@ mod tests {
     }
 
     #[test]
-    fn a_listed_method_is_found_with_the_age_of_its_document() {
+    fn a_listed_method_is_found_with_the_end_of_its_document() {
         let method = find(document(), Relationship::AssertionMethod).unwrap();
         assert_eq!(method.key, PublicKey::Ed25519(verifying(1)));
-        assert_eq!(method.retrieved, Some(instant("2026-07-01T00:00:00Z")));
+        assert_eq!(method.good_until, Some(instant("2026-07-02T00:00:00Z")));
     }
 
     #[test]
@@ -397,7 +405,7 @@ mod tests {
         documents.insert(did.clone(), json!({"id": did}), instant("2026-07-01T00:00:00Z"));
         for relationship in [Relationship::AssertionMethod, Relationship::Authentication] {
             let found = source(&documents).find(&did, &method, relationship).unwrap();
-            assert_eq!((found.key, found.retrieved), (PublicKey::Ed25519(verifying(1)), None));
+            assert_eq!((found.key, found.good_until), (PublicKey::Ed25519(verifying(1)), None));
         }
     }
 

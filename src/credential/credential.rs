@@ -105,7 +105,7 @@ impl Credential {
     }
 
     /// Phase A: each proof by the issuer's own key for `assertionMethod`, over this very graph, and the dates. Gives the
-    /// instants at which the controller documents that it used were retrieved.
+    /// last instants at which the keys that it used can be known to be the issuer's.
     ///
     /// # Errors
     /// `NO_PROOF`, `UNKNOWN_CRYPTOSUITE`, `PROOF_PURPOSE_MISMATCH`, `ISSUER_MISMATCH`, `INVALID_SIGNATURE`, `EXPIRED`,
@@ -147,15 +147,15 @@ impl Credential {
         if let Some(error) = methods.iter().find_map(|method| issuer_mismatch(method.as_ref().err()?)) {
             return Err(error);
         }
-        let mut retrieved = Vec::new();
+        let mut good_until = Vec::new();
         for (statement, method) in statements.iter().zip(methods) {
             let method =
                 method.map_err(|error| PaperError::new(Reason::InvalidSignature, error.to_string()))?;
             statement.verify(&method.key)?;
-            retrieved.extend(method.retrieved);
+            good_until.extend(method.good_until);
         }
         self.check_dates(&statements, keys.now)?;
-        Ok(retrieved)
+        Ok(good_until)
     }
 
     /// The bounds themselves are inside.

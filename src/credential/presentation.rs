@@ -262,7 +262,7 @@ pub(crate) fn check_purpose(statement: &Statement, profile: Profile) -> Result<(
     Err(PaperError::new(Reason::ProofPurposeMismatch, "the purpose is not authentication"))
 }
 
-/// The proof is by a key of the holder for authentication. Gives the end of the life of the document that says so.
+/// The proof is by a key of the holder for authentication. Gives the last instant at which that can be known.
 pub(crate) fn check_key(
     statement: &Statement,
     holder: &str,
@@ -279,7 +279,7 @@ pub(crate) fn check_key(
         error => PaperError::new(Reason::HolderUnverified, error.to_string()),
     })?;
     statement.verify(&method.key)?;
-    Ok(method.retrieved.and_then(|retrieved| retrieved.checked_add_signed(keys.max_age)))
+    Ok(method.good_until)
 }
 
 /// When it was made, and until when it is good.

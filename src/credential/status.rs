@@ -144,20 +144,18 @@ impl<'a> StatusCheck<'a> {
             self.lists.find(url).ok_or_else(|| unknown("no status list is at hand for the status entry"))?;
         let signed = signed(document, context_free, &self.limits, budget)?;
         let credential = Credential::of_any_type(signed).map_err(unverified)?;
-        let retrieved = self.keys_of(&credential)?;
+        let keys = self.keys_of(&credential)?;
         let list = StatusList::read(&credential, url, self.limits.status_list_octets)?;
         let age = list.ttl.map_or(self.max_age, |ttl| ttl.min(self.max_age));
-        let good_until = |at: Instant, age| at.checked_add_signed(age).unwrap_or(Instant::MAX_UTC);
-        let fresh_until = good_until(document.retrieved, age);
+        let fresh_until = document.retrieved.checked_add_signed(age).unwrap_or(Instant::MAX_UTC);
         if self.keys.now > fresh_until {
             return Err(unknown("the status list was retrieved too long ago"));
         }
-        let ends = retrieved.into_iter().map(|at| good_until(at, self.keys.max_age));
-        let ends = ends.chain(credential.not_after()).chain([fresh_until]);
+        let ends = keys.into_iter().chain(credential.not_after()).chain([fresh_until]);
         Ok(StatusList { good_until: ends.min().unwrap_or(fresh_until), ..list })
     }
 
-    /// Phase A of the list credential.
+    /// Phase A of the list credential: the last instants at which its keys can be known to be its issuer's.
     fn keys_of(&self, credential: &Credential) -> Result<Vec<Instant>, PaperError> {
         credential.verify_with(&self.keys).map_err(unverified)
     }

@@ -139,7 +139,8 @@ impl Engine {
             evidence.policy = Some(duty.policy.clone());
             evidence.seen = Some(duty.action.clone());
         });
-        Some(refusal.seen_by(true, grant.protocol.settings.declared))
+        let chars = self.config.limits.evidence_chars;
+        Some(refusal.seen_by(true, grant.protocol.settings.declared).cut_to(chars))
     }
 
     /// The refusal of a decision that could not be recorded. Its report has sequence 0: no row holds it.

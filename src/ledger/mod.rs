@@ -139,14 +139,18 @@ pub struct Entry<'a> {
     pub admission_refusal: Option<Reason>,
 }
 
-/// Proof that a row is durable. Only a ledger of this crate makes one:
+/// Proof that a row is durable. Only a ledger of this crate makes one, and one row is good for one permit:
 ///
 /// ```compile_fail,E0451
 /// fn forge(other: writgate::ledger::Recorded) -> writgate::ledger::Recorded {
 ///     writgate::ledger::Recorded { sequence: 7, ..other }
 /// }
 /// ```
-#[derive(Debug, Clone)]
+/// ```compile_fail,E0277
+/// fn copies<T: Clone>() {}
+/// copies::<writgate::ledger::Recorded>();
+/// ```
+#[derive(Debug)]
 pub struct Recorded {
     sequence: u64,
     row_hash: Digest,

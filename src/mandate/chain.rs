@@ -403,7 +403,7 @@ struct Verifier<'v> {
     snapshot: &'v Snapshot,
     config: &'v Config,
     root_principal: &'v str,
-    /// Phase A of one credential: the instants at which the key documents that it used were retrieved.
+    /// Phase A of one credential: the last instants at which the keys that it used can be known to be the issuer's.
     genuine: &'v dyn Fn(&Credential) -> Result<Vec<Instant>, Failure>,
     status_rules: StatusRules,
 }
@@ -476,16 +476,13 @@ impl<'v> Verifier<'v> {
         Ok((hops, not_after))
     }
 
-    /// Phase A. Gives the earliest end of the credential and of the key documents that it rests on.
+    /// Phase A. Gives the earliest end of the credential and of the keys that it rests on.
     fn genuine(&self, credential: &Credential) -> Result<Instant, Failure> {
         if credential.authorizes.is_none() {
             return Err(Failure::new(Phase::A, Reason::Malformed, "the credential names no delegate"));
         }
-        let retrieved = (self.genuine)(credential)?;
-        let fresh = retrieved
-            .into_iter()
-            .map(|at| at.checked_add_signed(self.config.max_controller_age).unwrap_or(Instant::MAX_UTC));
-        Ok(fresh.chain(credential.not_after()).min().unwrap_or(Instant::MAX_UTC))
+        let keys = (self.genuine)(credential)?.into_iter();
+        Ok(keys.chain(credential.not_after()).min().unwrap_or(Instant::MAX_UTC))
     }
 
     /// Phase B: the policy's content is what the issuer signed for.

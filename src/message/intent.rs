@@ -25,10 +25,6 @@ impl IntentGraph {
     /// `GRAPH_MALFORMED`, `GRAPH_TOO_LARGE`, `REMOTE_CONTEXT`, `INTENT_AMBIGUOUS`.
     pub(crate) fn read(part: &RdfPart, limits: &Limits, budget: &mut Budget) -> Result<Self, Refusal> {
         let unreadable = |error| refuse(part, error);
-        // SEC-1: the size is known before any parser runs.
-        if part.text.len() > limits.graph_bytes {
-            return Err(unreadable(RdfError::TooLarge("octets in a graph")));
-        }
         let graph = parse_graph(&part.text, part.media_type, limits).map_err(unreadable)?;
         let node = only_intent(&graph).map_err(|count| {
             Refusal::new(Stage::Intent, Reason::IntentAmbiguous).with(|evidence| {

@@ -15,7 +15,7 @@ pub struct ProtocolRegistry {
 
 impl ProtocolRegistry {
     /// Adds a loaded document under its hash.
-    pub fn add(&mut self, document: ProtocolDocument) {
+    pub(crate) fn add(&mut self, document: ProtocolDocument) {
         self.documents.insert(document.hash().clone(), Arc::new(document));
     }
 

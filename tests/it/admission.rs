@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use std::path::PathBuf;
 use std::sync::Arc;
 use writgate::ledger::{Ledger, SqliteLedger};
-use writgate::worked_example::DOMAIN;
+use writgate::worked_example::{DOMAIN, MANDATE_POLICY};
 use writgate::{Decision, Engine, Obligation, Reason};
 
 /// A ledger file of its own for each test, removed at its end.
@@ -253,6 +253,102 @@ fn what_begins_only_by_a_clock_that_was_ahead_has_not_begun() {
     let clock = Arc::new(LeapingClock(Default::default()));
     let engine = Engine::new(world().config(noon()).unwrap(), Arc::new(ledger), clock).unwrap();
     assert_eq!(refused(&decide(&engine, &ask)).reason(), Reason::NotYetValid);
+}
+
+/// A clock at whose third reading, the one of admission, something else has happened and it is later.
+struct LateClock {
+    readings: std::sync::atomic::AtomicUsize,
+    later: TimeDelta,
+    meanwhile: Box<dyn Fn() + Send + Sync>,
+}
+
+impl std::fmt::Debug for LateClock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("LateClock")
+    }
+}
+
+impl writgate::Clock for LateClock {
+    fn now(&self) -> writgate::Instant {
+        let reading = self.readings.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        if reading == 2 {
+            (self.meanwhile)();
+        }
+        noon() + if reading < 2 { TimeDelta::zero() } else { self.later }
+    }
+}
+
+/// Why a message is refused that is granted at noon, where it is `later` at admission and `meanwhile` has happened.
+#[track_caller]
+fn refused_late(
+    ask: &writgate::worked_example::Ask,
+    ledger: Arc<dyn Ledger>,
+    later: TimeDelta,
+    meanwhile: impl Fn() + Send + Sync + 'static,
+) -> Reason {
+    let on_time = engine_on(Arc::new(memory()), TestClock::at(noon()));
+    assert_allowed(&decide(&on_time, ask));
+    let clock = LateClock { readings: Default::default(), later, meanwhile: Box::new(meanwhile) };
+    let engine = Engine::new(world().config(noon()).unwrap(), ledger, Arc::new(clock)).unwrap();
+    refused(&decide(&engine, ask)).reason()
+}
+
+fn memory() -> SqliteLedger {
+    SqliteLedger::in_memory_first(DOMAIN, TimeDelta::seconds(60)).unwrap()
+}
+
+/// The grant under a mandate whose permission of `acl:Control` says `more`.
+fn grant_under(more: &str) -> writgate::worked_example::Ask {
+    let mut draft = world().mandate_draft().unwrap();
+    let control = "odrl:action     acl:Control ;";
+    let policy = draft.policy.replacen(control, &format!("{control} {more}"), 1);
+    assert_ne!(policy, draft.policy);
+    draft.policy = policy;
+    writgate::worked_example::Ask { credentials: vec![draft.issue().unwrap()], ..grant() }
+}
+
+#[test]
+fn what_ends_between_evaluation_and_admission_is_refused() {
+    let late = |ask, later| refused_late(&ask, Arc::new(memory()), TimeDelta::seconds(later), || ());
+    let soon = noon() + TimeDelta::seconds(20);
+
+    let mut draft = world().mandate_draft().unwrap();
+    draft.valid_until = Some(soon);
+    let credential = writgate::worked_example::Ask { credentials: vec![draft.issue().unwrap()], ..grant() };
+    assert_eq!(late(credential, 30), Reason::Expired);
+
+    let proof = writgate::worked_example::Ask { expires: Some(soon), ..grant() };
+    assert_eq!(late(proof, 30), Reason::Expired);
+
+    assert_eq!(late(grant(), 300), Reason::PresentationTooOld);
+
+    let constraint = "odrl:constraint [ odrl:leftOperand odrl:dateTime ; odrl:operator odrl:lt ;
+        odrl:rightOperand \"2026-12-01T12:00:20Z\"^^<http://www.w3.org/2001/XMLSchema#dateTime> ] ;";
+    assert_eq!(late(grant_under(constraint), 30), Reason::PolicyDenied);
+}
+
+#[test]
+fn what_is_revoked_between_evaluation_and_admission_is_refused() {
+    let mandate = world().mandate().unwrap();
+    for id in [MANDATE_POLICY, mandate["id"].as_str().unwrap()] {
+        let ledger = Arc::new(memory());
+        let (revoking, revoked) = (Arc::clone(&ledger), std::collections::BTreeSet::from([id.to_owned()]));
+        let revoke = move || revoking.mark_revoked(&revoked).unwrap();
+        assert_eq!(refused_late(&grant(), ledger, TimeDelta::zero(), revoke), Reason::Revoked, "{id}");
+    }
+}
+
+#[test]
+fn a_permission_used_up_between_evaluation_and_admission_is_refused() {
+    let once = "odrl:constraint [ odrl:leftOperand odrl:count ; odrl:operator odrl:lteq ;
+        odrl:rightOperand 1 ] ;";
+    let ledger = Arc::new(memory());
+    let other = engine_on(Arc::clone(&ledger) as Arc<dyn Ledger>, TestClock::at(noon()));
+    let mut first = grant_under(once);
+    (first.id, first.nonce) = ("msg-first".to_owned(), "a-challenge-of-its-own-first".to_owned());
+    let use_up = move || assert_allowed(&decide(&other, &first));
+    let reason = refused_late(&grant_under(once), ledger, TimeDelta::zero(), use_up);
+    assert_eq!(reason, Reason::PolicyDenied);
 }
 
 /// One nonce is good for one allow, whether it is answered plainly or bound to a message.

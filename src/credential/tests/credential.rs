@@ -500,7 +500,11 @@ fn the_issuers_document_must_list_the_key_for_assertions_and_be_fresh() {
         verified.map_err(|error| error.reason)
     };
     let fresh = "2026-07-01T11:00:00Z";
-    assert_eq!(verify(&|_| (), fresh), Ok(vec![instant(fresh)]));
+    assert_eq!(verify(&|_| (), fresh), Ok(vec![instant("2026-07-02T11:00:00Z")]));
+    let expiring =
+        |document: &mut Value| document["verificationMethod"][0]["revoked"] = json!("2026-07-01T12:00:01Z");
+    let last = instant("2026-07-01T12:00:01Z") - chrono::TimeDelta::nanoseconds(1);
+    assert_eq!(verify(&expiring, fresh), Ok(vec![last]));
     assert_eq!(verify(&|_| (), "2026-06-30T11:00:00Z"), Err(Reason::IssuerMismatch));
     let unlisted = |document: &mut Value| document["assertionMethod"] = json!([]);
     assert_eq!(verify(&unlisted, fresh), Err(Reason::IssuerMismatch));

@@ -400,6 +400,13 @@ fn the_key_is_the_holders_own_for_authentication() {
     };
     let verified = verify(&|_| (), NOW).unwrap();
     assert_eq!(verified.not_after(), now() + TimeDelta::minutes(5));
+    let aging = verify(&|_| (), "2026-06-30T12:01:00Z").unwrap();
+    assert_eq!(aging.not_after(), now() + TimeDelta::minutes(1));
+    let expires = |end: &'static str| {
+        move |document: &mut Value| document["verificationMethod"][0]["expires"] = json!(end)
+    };
+    let expiring = verify(&expires("2026-07-01T12:00:01Z"), NOW).unwrap();
+    assert_eq!(expiring.not_after(), now() + TimeDelta::nanoseconds(999_999_999));
     let unlisted = |document: &mut Value| document["authentication"] = json!([]);
     assert_eq!(verify(&unlisted, NOW).err(), Some(Reason::HolderUnverified));
     assert_eq!(verify(&|_| (), "2026-06-01T00:00:00Z").err(), Some(Reason::HolderUnverified));

@@ -411,6 +411,24 @@ fn the_lists_of_one_message_are_bounded() {
     assert_eq!(last, "the credentials name more status lists than are read");
 }
 
+/// What is known of a list ends with what is known of its issuer's key, if that is earlier than the list's freshness.
+#[test]
+fn a_list_is_good_no_longer_than_its_issuers_key() {
+    let key = issuer().with_controller("https://issuer.example/", "https://issuer.example/#key");
+    let mut document = list(&encoded(LEAST, &[]));
+    document["issuer"] = key.controller().into();
+    let source = Source::json(&signed_with(document, &key, options(&key, "assertionMethod")));
+    let mut lists = StatusLists::default();
+    lists.insert(source.url, source.text.as_str(), source.media_type, instant(source.retrieved));
+    let mut controllers = ControllerDocuments::default();
+    controllers.insert(key.controller(), key.controller_document(), instant("2026-06-30T12:10:00Z"));
+    let keys = KeySource { documents: &controllers, now: now(), max_age: TimeDelta::days(1) };
+    let mut check = StatusCheck::new(&lists, keys, source.max_age, &source.limits);
+    let credential = Credential { issuer: key.controller().to_owned(), ..holder_of(true) };
+    let good_until = check.entry(&credential, &entry(), &mut budget()).map_err(|error| error.reason);
+    assert_eq!(good_until, Ok(instant("2026-07-01T12:10:00Z")));
+}
+
 /// One list is read once for a decision, so entries cost nothing but their own judging.
 #[test]
 fn many_entries_of_one_list_cost_one_verification() {

@@ -341,6 +341,19 @@ fn the_actor_chain_permits_the_same() {
     uncomposed(&scoped);
 }
 
+/// Threat 19: what the owner lets be passed on to the actor, the delegate must let be passed on too.
+#[test]
+fn a_sensitive_grant_needs_the_actor_chain_to_name_it() {
+    let named = control_if("odrl:recipient", "ex:worker");
+    let granting = |secondary: &str| {
+        let mut case = composed(&named, secondary);
+        case.actions = grant_of(&named, "worker", acl::READ).actions;
+        case
+    };
+    uncomposed(&granting(CONTROL));
+    assert!(granting(&named).evaluate().is_ok());
+}
+
 /// Threat 18: composition is no unlimited delegation.
 #[test]
 fn actor_hops_are_bounded() {
@@ -435,6 +448,28 @@ fn the_work_on_the_policies_of_a_message_is_bounded() {
     let mut composed = composed(control, &format!("{control} ; {}", comparing(1900)));
     composed.actions = of(60, String::new()).actions;
     assert_eq!(composed.reason(), Some(Reason::LimitExceeded));
+}
+
+/// A rule that was not judged to its end for want of work leaves no grant without its duty.
+#[test]
+fn no_grant_is_made_of_rules_that_the_limit_left_unjudged() {
+    let with =
+        |duty: &str| format!("odrl:permission [ odrl:action odrl:read ; odrl:duty [ odrl:action {duty} ] ]");
+    let mut case = Case::new(&format!("{} ; {}", with("odrl:inform"), with("odrl:attribute")));
+    let whole = case.evaluate().unwrap().obligations().clone();
+    assert_eq!(whole.len(), 2);
+    let mut refused = 0;
+    for steps in 0..100 {
+        case.config.limits.policy_steps = steps;
+        match case.evaluate() {
+            Ok(grant) => assert_eq!(*grant.obligations(), whole, "{steps}"),
+            Err(refusal) => {
+                assert_eq!(refusal.reason(), Reason::LimitExceeded, "{steps}");
+                refused += 1;
+            }
+        }
+    }
+    assert!((1..100).contains(&refused));
 }
 
 /// Many actions in one message count like as many messages.
