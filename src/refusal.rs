@@ -266,6 +266,20 @@ pub enum Phase {
     Composition,
 }
 
+impl Phase {
+    /// The phase's one word, as reports write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Assembly => "assembly",
+            Self::A => "A",
+            Self::B => "B",
+            Self::C => "C",
+            Self::D => "D",
+            Self::Composition => "composition",
+        }
+    }
+}
+
 /// What a refusal rests on. Every text in it is cut to [`Limits::evidence_chars`]; outputs escape it for their form.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -82,7 +82,7 @@ pub(crate) fn refused(refusal: &Refusal) -> String {
 
 fn evidence(evidence: &Evidence) -> String {
     let hop = evidence.hop.map(|hop| hop.to_string());
-    let phase = evidence.phase.map(|phase| format!("{phase:?}"));
+    let phase = evidence.phase.map(|phase| phase.as_str().to_owned());
     let lines = [
         ("detail", &evidence.detail),
         ("phase", &phase),
