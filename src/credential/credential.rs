@@ -1,7 +1,7 @@
 //! One Agent Authorization Credential, as its own graph says it.
 
 use super::PaperError;
-use super::controller::{KeySource, MethodError, Relationship};
+use super::controller::{KeySource, Relationship};
 use super::data_integrity::{self, Proof, ProofOf, Secured, Statement};
 use super::node::{NodeView, as_node, iri, owned};
 use crate::limits::Limits;
@@ -137,20 +137,16 @@ impl Credential {
         if statements.iter().any(|statement| statement.purpose != sec::ASSERTION_METHOD) {
             return Err(PaperError::new(Reason::ProofPurposeMismatch, "the purpose is not assertionMethod"));
         }
-        // A method that is not the issuer's takes precedence over a key that the suite cannot use.
-        let methods: Vec<_> = statements
+        // A method that is not the issuer's takes precedence over a signature that is not the method's.
+        let methods = statements
             .iter()
             .map(|statement| {
                 keys.find(&self.issuer, &statement.verification_method, Relationship::AssertionMethod)
+                    .map_err(|error| PaperError::new(Reason::IssuerMismatch, error.to_string()))
             })
-            .collect();
-        if let Some(error) = methods.iter().find_map(|method| issuer_mismatch(method.as_ref().err()?)) {
-            return Err(error);
-        }
+            .collect::<Result<Vec<_>, _>>()?;
         let mut good_until = Vec::new();
         for (statement, method) in statements.iter().zip(methods) {
-            let method =
-                method.map_err(|error| PaperError::new(Reason::InvalidSignature, error.to_string()))?;
             statement.verify(&method.key)?;
             good_until.extend(method.good_until);
         }
@@ -249,14 +245,6 @@ impl Signed {
             .map(|proof| Proof::read(proof, &secured.context, digest, ProofOf::Credential, limits, budget))
             .collect::<Result<_, _>>()?;
         Ok(Self { profile: Profile::JsonLd, graph, digest, proofs })
-    }
-}
-
-/// `ISSUER_MISMATCH`, unless the key is the issuer's and merely of another type than the suite's.
-fn issuer_mismatch(error: &MethodError) -> Option<PaperError> {
-    match error {
-        MethodError::Key(super::key::KeyError::OtherType) => None,
-        error => Some(PaperError::new(Reason::IssuerMismatch, error.to_string())),
     }
 }
 

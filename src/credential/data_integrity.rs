@@ -1,7 +1,7 @@
 //! Data Integrity proofs (`eddsa-rdfc-2022`): what is signed, and what the signed options say (`mandate.md` 1, 2).
 
 use super::PaperError;
-use super::key::{PublicKey, decode_base58btc};
+use super::key::{KeyType, PublicKey, decode_base58btc};
 use super::node::{NodeView, as_iri, as_text};
 use crate::limits::Limits;
 use crate::message::Digest;
@@ -203,6 +203,9 @@ impl Statement {
         let invalid = |detail| Err(PaperError::new(Reason::InvalidSignature, detail));
         match (self.suite, &self.signature) {
             (Suite::EddsaRdfc2022, Err(why)) => invalid(*why),
+            (Suite::EddsaRdfc2022, _) if key.key_type() != KeyType::Ed25519 => {
+                invalid("the key is of another type than the suite's")
+            }
             (Suite::EddsaRdfc2022, Ok(signature)) if key.verifies(&self.signed, signature) => Ok(()),
             (Suite::EddsaRdfc2022, Ok(_)) => invalid("the signature is not the method's over this document"),
         }

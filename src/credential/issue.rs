@@ -5,7 +5,7 @@
 use super::content_digest;
 use super::controller::{KeySource, Relationship, VerificationMethod};
 use super::data_integrity::{self, only_statement, statements};
-use super::key::{self, PublicKey};
+use super::key::{self, KeyType, PublicKey};
 use super::node_object::{self, PolicySource};
 use super::presentation_graph::Presentation;
 use super::{ControllerDocuments, Credential, PaperError, date_time};
@@ -16,12 +16,16 @@ use crate::rdf::canon::{self, HashAlgorithm};
 use crate::rdf::{Budget, RdfMediaType, jsonld};
 use crate::request::Instant;
 use crate::vocab::{cred, svc};
-use ed25519_dalek::Signer as _;
+use ed25519_dalek::Signer;
 use serde_json::{Map, Value, json};
 use std::fmt;
 
 /// The multicodec of an Ed25519 secret key, 0x1300, as its minimal varint.
 const ED25519_SECRET: [u8; 2] = [0x80, 0x26];
+/// The multicodec of a P-256 secret key, 0x1306, as its minimal varint.
+const P256_SECRET: [u8; 2] = [0x86, 0x26];
+/// The multicodec of a P-384 secret key, 0x1307, as its minimal varint.
+const P384_SECRET: [u8; 2] = [0x87, 0x26];
 /// A Multikey of 34 octets is shorter.
 const MULTIKEY_CHARS: usize = 80;
 
@@ -56,29 +60,57 @@ impl From<crate::rdf::RdfError> for IssueError {
     }
 }
 
-/// An Ed25519 key that signs papers, and whose it is: its did:key's, unless another controller is set.
+/// A key that signs papers, and whose it is: its did:key's, unless another controller is set.
 #[derive(Clone)]
 pub struct SigningKey {
-    secret: ed25519_dalek::SigningKey,
+    secret: Secret,
     controller: String,
     method: String,
 }
 
 impl SigningKey {
-    /// A new key from the system's randomness.
+    /// A new Ed25519 key from the system's randomness.
     ///
     /// # Errors
     /// [`IssueError::NoRandomness`]
     pub fn generate() -> Result<Self, IssueError> {
-        let mut seed = [0; 32];
-        getrandom::fill(&mut seed).map_err(|_| IssueError::NoRandomness)?;
-        Ok(Self::from_seed(seed))
+        Self::generate_of(KeyType::Ed25519)
     }
 
-    /// The key of a 32-octet seed (RFC 8032 5.1.5).
+    /// A new key of a type from the system's randomness.
+    ///
+    /// # Errors
+    /// [`IssueError::NoRandomness`]
+    pub fn generate_of(key_type: KeyType) -> Result<Self, IssueError> {
+        let mut octets = [0; 48];
+        let length = if key_type == KeyType::P384 { 48 } else { 32 };
+        let octets = octets.get_mut(..length).ok_or(IssueError::NoRandomness)?;
+        // A random number is a secret of an EC curve unless it is zero or beyond the order: next to never.
+        for _ in 0..8 {
+            getrandom::fill(octets).map_err(|_| IssueError::NoRandomness)?;
+            if let Ok(secret) = Secret::from_octets(key_type, octets) {
+                return Ok(Self::of_secret(secret));
+            }
+        }
+        Err(IssueError::NoRandomness)
+    }
+
+    /// The Ed25519 key of a 32-octet seed (RFC 8032 5.1.5).
     pub fn from_seed(seed: [u8; 32]) -> Self {
-        let secret = ed25519_dalek::SigningKey::from_bytes(&seed);
-        let multikey = public_multikey(&secret);
+        Self::of_secret(Secret::Ed25519(ed25519_dalek::SigningKey::from_bytes(&seed)))
+    }
+
+    /// The key of a secret: a 32-octet seed of Ed25519 (RFC 8032 5.1.5), or a scalar of P-256 (32 octets) or P-384 (48),
+    /// big-endian.
+    ///
+    /// # Errors
+    /// [`IssueError::Key`] for another length, zero, or a scalar not below the curve's order.
+    pub fn from_secret(key_type: KeyType, octets: &[u8]) -> Result<Self, IssueError> {
+        Secret::from_octets(key_type, octets).map(Self::of_secret)
+    }
+
+    fn of_secret(secret: Secret) -> Self {
+        let multikey = secret.public_multikey();
         let controller = format!("{}{multikey}", key::DID_KEY);
         let method = format!("{controller}#{multikey}");
         Self { secret, controller, method }
@@ -106,11 +138,14 @@ impl SigningKey {
         let octets = text("secretKeyMultibase")
             .and_then(|secret| key::decode_base58btc(secret, MULTIKEY_CHARS))
             .ok_or(IssueError::Key("secretKeyMultibase is not `z` and base58btc"))?;
-        let seed = octets
-            .strip_prefix(ED25519_SECRET.as_slice())
-            .and_then(|seed| seed.try_into().ok())
-            .ok_or(IssueError::Key("secretKeyMultibase is not an Ed25519 secret key"))?;
-        let key = Self::from_seed(seed).with_controller(controller, method);
+        let (codec, secret) = octets.split_first_chunk::<2>().ok_or(NO_SECRET)?;
+        let key_type = match *codec {
+            ED25519_SECRET => KeyType::Ed25519,
+            P256_SECRET => KeyType::P256,
+            P384_SECRET => KeyType::P384,
+            _ => return Err(NO_SECRET),
+        };
+        let key = Self::from_secret(key_type, secret)?.with_controller(controller, method);
         if text("publicKeyMultibase") != Some(key.public_key_multibase().as_str()) {
             return Err(IssueError::Key("publicKeyMultibase is not the secret key's"));
         }
@@ -119,7 +154,7 @@ impl SigningKey {
 
     /// The key file: a Multikey with its secret.
     pub fn to_json(&self) -> Value {
-        let secret = key::encode_base58btc(&[&ED25519_SECRET[..], self.secret.as_bytes()].concat());
+        let secret = self.secret.multikey();
         json!({
             "id": self.method,
             "type": "Multikey",
@@ -131,7 +166,12 @@ impl SigningKey {
 
     /// The public key as a Multikey.
     pub fn public_key_multibase(&self) -> String {
-        public_multikey(&self.secret)
+        self.secret.public_multikey()
+    }
+
+    /// Its type: which suites and algorithms it signs for.
+    pub fn key_type(&self) -> KeyType {
+        self.public_key().key_type()
     }
 
     /// The did:key of the public key.
@@ -146,7 +186,7 @@ impl SigningKey {
 
     /// The public key, for verifying.
     pub(crate) fn public_key(&self) -> PublicKey {
-        PublicKey::Ed25519(self.secret.verifying_key())
+        self.secret.public_key()
     }
 
     /// Whose key it is: issuer of what it issues, holder of what it presents.
@@ -175,8 +215,9 @@ impl SigningKey {
         })
     }
 
-    pub(crate) fn sign(&self, octets: &[u8]) -> [u8; 64] {
-        self.secret.sign(octets).to_bytes()
+    /// Signs octets: Ed25519, or ECDSA with the curve's hash as r then s.
+    pub(crate) fn sign(&self, octets: &[u8]) -> Vec<u8> {
+        self.secret.sign(octets)
     }
 }
 
@@ -189,8 +230,54 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-fn public_multikey(secret: &ed25519_dalek::SigningKey) -> String {
-    key::encode_base58btc(&[&key::ED25519_PUBLIC[..], secret.verifying_key().as_bytes()].concat())
+const NO_SECRET: IssueError = IssueError::Key("secretKeyMultibase is no secret key of a type that is known here");
+
+/// A secret of each type that papers are signed with.
+#[derive(Clone)]
+enum Secret {
+    Ed25519(ed25519_dalek::SigningKey),
+    P256(p256::ecdsa::SigningKey),
+    P384(p384::ecdsa::SigningKey),
+}
+
+impl Secret {
+    fn from_octets(key_type: KeyType, octets: &[u8]) -> Result<Self, IssueError> {
+        match key_type {
+            KeyType::Ed25519 => octets.try_into().ok().map(Self::Ed25519),
+            KeyType::P256 => p256::ecdsa::SigningKey::from_slice(octets).ok().map(Self::P256),
+            KeyType::P384 => p384::ecdsa::SigningKey::from_slice(octets).ok().map(Self::P384),
+        }
+        .ok_or(IssueError::Key("not a secret key of its type"))
+    }
+
+    fn public_key(&self) -> PublicKey {
+        match self {
+            Self::Ed25519(secret) => PublicKey::Ed25519(secret.verifying_key()),
+            Self::P256(secret) => PublicKey::P256(*secret.verifying_key()),
+            Self::P384(secret) => PublicKey::P384(*secret.verifying_key()),
+        }
+    }
+
+    fn public_multikey(&self) -> String {
+        self.public_key().to_multikey()
+    }
+
+    fn multikey(&self) -> String {
+        let octets = match self {
+            Self::Ed25519(secret) => [&ED25519_SECRET[..], secret.as_bytes()].concat(),
+            Self::P256(secret) => [&P256_SECRET[..], &secret.to_bytes()].concat(),
+            Self::P384(secret) => [&P384_SECRET[..], &secret.to_bytes()].concat(),
+        };
+        key::encode_base58btc(&octets)
+    }
+
+    fn sign(&self, octets: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Ed25519(secret) => secret.sign(octets).to_vec(),
+            Self::P256(secret) => Signer::<p256::ecdsa::Signature>::sign(secret, octets).to_vec(),
+            Self::P384(secret) => Signer::<p384::ecdsa::Signature>::sign(secret, octets).to_vec(),
+        }
+    }
 }
 
 /// What a mandate says. Its issuer, and so its subject, is the controller of the key that signs it.

@@ -5,7 +5,6 @@ use super::context_free::{self, is_context_free};
 use super::controller::{KeySource, MethodError, Relationship};
 use super::credential::Profile;
 use super::data_integrity::{Statement, only_statement};
-use super::key::KeyError;
 use super::presentation_graph::Presentation;
 use super::{Credential, PaperError};
 use crate::config::Config;
@@ -274,10 +273,8 @@ pub(crate) fn check_key(
         (Err(MethodError::NotControlled(_)), Profile::ContextFree) => find(Relationship::AssertionMethod),
         (found, _) => found,
     };
-    let method = method.map_err(|error| match error {
-        MethodError::Key(KeyError::OtherType) => PaperError::new(Reason::InvalidSignature, error.to_string()),
-        error => PaperError::new(Reason::HolderUnverified, error.to_string()),
-    })?;
+    let method =
+        method.map_err(|error| PaperError::new(Reason::HolderUnverified, error.to_string()))?;
     statement.verify(&method.key)?;
     Ok(method.good_until)
 }
