@@ -263,9 +263,9 @@ impl Proof {
     }
 
     fn accepted(&self) -> Result<&Statement, PaperError> {
-        self.statement
-            .as_ref()
-            .ok_or_else(|| PaperError::new(Reason::UnknownCryptosuite, "a proof is of a suite that is not accepted"))
+        self.statement.as_ref().ok_or_else(|| {
+            PaperError::new(Reason::UnknownCryptosuite, "a proof is of a suite that is not accepted")
+        })
     }
 }
 

@@ -229,7 +229,8 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-const NO_SECRET: IssueError = IssueError::Key("secretKeyMultibase is no secret key of a type that is known here");
+const NO_SECRET: IssueError =
+    IssueError::Key("secretKeyMultibase is no secret key of a type that is known here");
 
 /// A secret of each type that papers are signed with.
 #[derive(Clone)]
