@@ -243,7 +243,9 @@ impl Signed {
         let proofs = secured
             .proofs
             .iter()
-            .map(|proof| Proof::read(proof, &secured.context, &mut document, ProofOf::Credential, limits, budget))
+            .map(|proof| {
+                Proof::read(proof, &secured.context, &mut document, ProofOf::Credential, limits, budget)
+            })
             .collect::<Result<_, _>>()?;
         Ok(Self { profile: Profile::JsonLd, graph, digest, proofs })
     }

@@ -69,7 +69,9 @@ impl Presentation {
         let proofs = secured
             .proofs
             .iter()
-            .map(|proof| Proof::read(proof, &secured.context, &mut document, ProofOf::Presentation, limits, budget))
+            .map(|proof| {
+                Proof::read(proof, &secured.context, &mut document, ProofOf::Presentation, limits, budget)
+            })
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Self { profile: Profile::JsonLd, holder, digest, proofs, credentials })
     }

@@ -368,7 +368,8 @@ fn of_turtle(text: &str, limits: &Limits, budget: &mut Budget) -> Result<Signed,
             .map(|triple| triple.in_graph(GraphNameRef::DefaultGraph).into_owned())
             .collect();
         read.push(
-            Proof::of_options(&options, value, &mut document, ProofOf::Credential, budget).map_err(unverified)?,
+            Proof::of_options(&options, value, &mut document, ProofOf::Credential, budget)
+                .map_err(unverified)?,
         );
     }
     Ok(Signed { profile: Profile::ContextFree, graph, digest, proofs: read })
