@@ -21,6 +21,8 @@ const PROOF_VALUE_CHARS: usize = 90;
 pub(crate) enum Suite {
     /// `eddsa-rdfc-2022`
     EddsaRdfc2022,
+    /// No suite: a JWS, by the one algorithm of this key type.
+    Jose(KeyType),
 }
 
 /// What a proof is made for: it settles which options may be there.
@@ -64,7 +66,7 @@ pub(crate) struct Statement {
     /// hash(options) then hash(document): the signed octets.
     pub(crate) signed: Vec<u8>,
     /// The decoded signature, or why it cannot be one.
-    pub(crate) signature: Result<[u8; 64], &'static str>,
+    pub(crate) signature: Result<Vec<u8>, &'static str>,
 }
 
 impl Secured {
@@ -201,13 +203,15 @@ impl Statement {
     /// `INVALID_SIGNATURE`
     pub(crate) fn verify(&self, key: &PublicKey) -> Result<(), PaperError> {
         let invalid = |detail| Err(PaperError::new(Reason::InvalidSignature, detail));
-        match (self.suite, &self.signature) {
-            (Suite::EddsaRdfc2022, Err(why)) => invalid(*why),
-            (Suite::EddsaRdfc2022, _) if key.key_type() != KeyType::Ed25519 => {
-                invalid("the key is of another type than the suite's")
-            }
-            (Suite::EddsaRdfc2022, Ok(signature)) if key.verifies(&self.signed, signature) => Ok(()),
-            (Suite::EddsaRdfc2022, Ok(_)) => invalid("the signature is not the method's over this document"),
+        let of_suite = match self.suite {
+            Suite::EddsaRdfc2022 => KeyType::Ed25519,
+            Suite::Jose(key_type) => key_type,
+        };
+        match &self.signature {
+            Err(why) => invalid(*why),
+            Ok(_) if key.key_type() != of_suite => invalid("the key is of another type than the suite's"),
+            Ok(signature) if key.verifies(&self.signed, signature) => Ok(()),
+            Ok(_) => invalid("the signature is not the method's over this document"),
         }
     }
 }
@@ -314,9 +318,9 @@ fn is_of_another_kind(proof: &Map<String, Value>) -> bool {
     proof.get("type").and_then(Value::as_str).is_some_and(|kind| kind != "DataIntegrityProof")
 }
 
-fn signature(value: Option<&str>) -> Result<[u8; 64], &'static str> {
+fn signature(value: Option<&str>) -> Result<Vec<u8>, &'static str> {
     value
         .and_then(|value| decode_base58btc(value, PROOF_VALUE_CHARS))
-        .and_then(|octets| octets.try_into().ok())
+        .filter(|octets| octets.len() == 64)
         .ok_or("proofValue is not `z` and 64 octets in base58btc")
 }

@@ -3,6 +3,7 @@
 //! What is made here is read back and verified by the reader of the decision path before it is given out.
 
 use super::content_digest;
+pub use super::issue_jose::{issue_mandate_jose, present_jose};
 use super::controller::{KeySource, Relationship, VerificationMethod};
 use super::data_integrity;
 use super::key::{self, KeyType, PublicKey};
@@ -402,7 +403,7 @@ pub fn present(
 }
 
 /// The key as a verifier would find it.
-fn own_method(
+pub(super) fn own_method(
     key: &SigningKey,
     now: Instant,
     relationship: Relationship,
@@ -415,7 +416,7 @@ fn own_method(
 }
 
 /// The credential without id and proof.
-fn mandate_document(
+pub(crate) fn mandate_document(
     key: &SigningKey,
     mandate: &Mandate<'_>,
     limits: &Limits,
@@ -481,7 +482,7 @@ fn insert_all(object: &mut Map<String, Value>, member: &str, values: impl Iterat
 }
 
 /// A name made from what is named: the same mandate issued twice is one credential.
-fn content_id(document: &Map<String, Value>) -> Result<String, IssueError> {
+pub(super) fn content_id(document: &Map<String, Value>) -> Result<String, IssueError> {
     let octets = jcs(document).map_err(|_| IssueError::Refused("not JSON".to_owned()))?;
     let digest = Digest::of(octets);
     let (head, _) = digest.as_bytes().split_at(16);

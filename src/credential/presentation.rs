@@ -5,6 +5,7 @@ use super::context_free::{self, is_context_free};
 use super::controller::{KeySource, MethodError, Relationship};
 use super::credential::Profile;
 use super::data_integrity::Statement;
+use super::jose_presentation;
 use super::presentation_graph::Presentation;
 use super::{Credential, PaperError};
 use crate::config::Config;
@@ -97,9 +98,7 @@ impl VerifiedPresentation {
     ) -> Result<Self, PaperError> {
         let presentation = match &envelope.presentation {
             None => return Err(PaperError::new(Reason::AuthorizationMissing, "no authorization part")),
-            Some(PresentationPart::Jose { .. }) => {
-                return Err(PaperError::new(Reason::UnknownCryptosuite, "JOSE is not accepted"));
-            }
+            Some(PresentationPart::Jose { jws }) => jose_presentation::presentation(jws, bounds.limits)?,
             Some(PresentationPart::DataIntegrity { document })
                 if bounds.context_free && is_context_free(document) =>
             {
