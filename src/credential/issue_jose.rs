@@ -94,7 +94,13 @@ pub(crate) fn compact(key: &SigningKey, header: &Value, payload: &Value) -> Resu
         Ok(octets) => Ok(URL_SAFE_NO_PAD.encode(octets)),
         Err(_) => Err(IssueError::Refused("not JSON".to_owned())),
     };
-    let signing_input = format!("{}.{}", encode(header)?, encode(payload)?);
+    Ok(signed(key, format!("{}.{}", encode(header)?, encode(payload)?)))
+}
+
+/// Adds the signature over a signing input.
+pub(crate) fn signed(key: &SigningKey, mut signing_input: String) -> String {
     let signature = URL_SAFE_NO_PAD.encode(key.sign(signing_input.as_bytes()));
-    Ok(format!("{signing_input}.{signature}"))
+    signing_input.push('.');
+    signing_input.push_str(&signature);
+    signing_input
 }

@@ -22,12 +22,12 @@
 //! | `nbf` or `iat` ahead | `NOT_YET_VALID` |
 //! | a longer text than is read | `LIMIT_EXCEEDED` |
 
+use super::PaperError;
 use super::credential::{Profile, Signed};
 use super::data_integrity::{self, Statement, Suite};
 use super::key::KeyType;
 use super::node::{NodeView, as_iri};
 use super::securing::{Jws, Securing};
-use super::PaperError;
 use crate::limits::Limits;
 use crate::message::Digest;
 use crate::message::strict_json::{self, JsonError};
@@ -229,9 +229,9 @@ pub(super) fn date(members: &Map<String, Value>, name: &str) -> Result<Option<In
     let Some(value) = members.get(name) else { return Ok(None) };
     let seconds = value.as_u64().and_then(|seconds| i64::try_from(seconds).ok());
     let instant = seconds.and_then(|seconds| DateTime::from_timestamp(seconds, 0));
-    instant
-        .map(Some)
-        .ok_or_else(|| PaperError::malformed(format!("`{name}` is no whole number of seconds since the epoch")))
+    instant.map(Some).ok_or_else(|| {
+        PaperError::malformed(format!("`{name}` is no whole number of seconds since the epoch"))
+    })
 }
 
 /// The last instant before `exp`: "on or after" it, a JWT is not accepted (RFC 7519 4.1.4).
@@ -286,7 +286,8 @@ impl Claims {
     /// # Errors
     /// `MALFORMED`
     fn agree_with(&self, graph: &Graph) -> Result<(), PaperError> {
-        let unlike = |claim: &str| PaperError::malformed(format!("`{claim}` is not what the credential says"));
+        let unlike =
+            |claim: &str| PaperError::malformed(format!("`{claim}` is not what the credential says"));
         let node = NodeView::only_instance(graph, cred::VERIFIABLE_CREDENTIAL)?;
         if self.issuer.is_some() && self.issuer != Some(node.one_iri(cred::ISSUER)?) {
             return Err(unlike("iss"));

@@ -32,19 +32,8 @@ use serde_json::{Map, Value};
 pub(super) const ENVELOPE: &str = "data:application/vc+jwt,";
 
 /// The members of a presentation and its claims.
-const MEMBERS: [&str; 11] = [
-    "@context",
-    "id",
-    "type",
-    "holder",
-    "verifiableCredential",
-    "iss",
-    "jti",
-    "nonce",
-    "aud",
-    "iat",
-    "exp",
-];
+const MEMBERS: [&str; 11] =
+    ["@context", "id", "type", "holder", "verifiableCredential", "iss", "jti", "nonce", "aud", "iat", "exp"];
 
 /// Reads a presentation with its credentials.
 ///
@@ -71,8 +60,8 @@ pub(super) fn presentation(jws: &str, limits: &Limits) -> Result<Presentation, P
     if issuer.is_some() && issuer != holder.as_deref() {
         return Err(PaperError::malformed("`iss` is not the holder"));
     }
-    let expires =
-        date(&payload, "exp")?.ok_or_else(|| PaperError::malformed("a presentation in a JWS has an `exp`"))?;
+    let expires = date(&payload, "exp")?
+        .ok_or_else(|| PaperError::malformed("a presentation in a JWS has an `exp`"))?;
     let created = date(&payload, "iat")?;
     let (challenge, domain) = (text(&payload, "nonce")?, text(&payload, "aud")?);
     let credentials = credentials(&payload, token.values, limits)?;
@@ -107,23 +96,27 @@ fn credentials(
     if envelopes.len().saturating_add(1) > limits.proofs {
         return Err(PaperError::new(Reason::LimitExceeded, "more proofs than are judged"));
     }
-    // The bound on JSON values is one for all papers: each could else have as many as a whole message.
+    // The bound on JSON values is one for all papers, each of which could else have as many as a whole message. It holds
+    // before the first of them is read as RDF.
     let mut left = limits.json_values.saturating_sub(own_values);
-    let mut read = |envelope| {
+    let mut tokens = Vec::with_capacity(envelopes.len());
+    for (place, envelope) in envelopes.iter().enumerate() {
         let limits = Limits { json_values: left, ..limits.clone() };
-        let token = Token::read(enveloped(envelope)?, TokenType::Credential, &limits)?;
+        let token = enveloped(envelope).and_then(|jws| Token::read(jws, TokenType::Credential, &limits));
+        let token = token.map_err(|error| at(place, error))?;
         left = left.saturating_sub(token.values);
-        Credential::of_mandate(Signed::of_token(token, &limits)?)
+        tokens.push(token);
+    }
+    let read = |(place, token)| {
+        Signed::of_token(token, limits).and_then(Credential::of_mandate).map_err(|error| at(place, error))
     };
-    let numbered = envelopes.iter().enumerate();
-    numbered
-        .map(|(place, envelope)| {
-            read(envelope).map_err(|mut error| {
-                error.evidence.path = Some(format!("/verifiableCredential/{place}"));
-                error
-            })
-        })
-        .collect()
+    tokens.into_iter().enumerate().map(read).collect()
+}
+
+/// The error of an embedded credential.
+fn at(place: usize, mut error: PaperError) -> PaperError {
+    error.evidence.path = Some(format!("/verifiableCredential/{place}"));
+    error
 }
 
 /// The JWS of an `EnvelopedVerifiableCredential`, which is nothing but its envelope.
@@ -145,7 +138,7 @@ fn enveloped(envelope: &Value) -> Result<&str, PaperError> {
 /// The holder: an IRI, or an object of nothing but its `id`.
 fn holder(payload: &Map<String, Value>) -> Result<Option<&str>, PaperError> {
     match payload.get("holder") {
-        Some(Value::Object(holder)) if holder.len() == 1 => text(holder, "id"),
+        Some(Value::Object(holder)) if holder.len() == 1 && holder.contains_key("id") => text(holder, "id"),
         _ => text(payload, "holder"),
     }
 }

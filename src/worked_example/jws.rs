@@ -2,7 +2,7 @@
 
 use super::{Ask, ExampleError, MandateDraft};
 use crate::credential::issue::SigningKey;
-use crate::credential::issue_jose::{compact, envelope, header};
+use crate::credential::issue_jose::{compact, envelope, header, signed};
 use crate::credential::jose::TokenType;
 use crate::vocab::cred;
 use chrono::TimeDelta;
@@ -26,6 +26,11 @@ impl JwsDraft {
     /// [`ExampleError::Issue`]
     pub fn compact(&self) -> Result<String, ExampleError> {
         Ok(compact(&self.key, &self.header, &self.payload)?)
+    }
+
+    /// A JWS of two parts as they stand, encoded or not.
+    pub fn compact_octets(key: &SigningKey, header: &str, payload: &str) -> String {
+        signed(key, format!("{header}.{payload}"))
     }
 
     /// The presentation of an ask, over credentials that are each a JWS.
