@@ -160,7 +160,7 @@ pub(crate) struct Signature {
     key_type: KeyType,
     /// As the type writes it: R and S, or r and s.
     octets: Vec<u8>,
-    /// What it must be over: hash(options) then hash(document).
+    /// What it must be over: hash(options) then hash(document), or the signing input of a JWS.
     signed: Vec<u8>,
 }
 
@@ -301,6 +301,11 @@ impl Statement {
 }
 
 impl Signature {
+    /// A signature that is to be by a key of the type over `signed`.
+    pub(super) fn new(key_type: KeyType, octets: Vec<u8>, signed: Vec<u8>) -> Self {
+        Self { key_type, octets, signed }
+    }
+
     /// Reads `proofValue`, and hashes what it must be over.
     ///
     /// # Errors

@@ -4,7 +4,8 @@
 
 use super::content_digest;
 use super::controller::{KeySource, Relationship, VerificationMethod};
-use super::data_integrity::{self, DocumentHash, Suite, only_statement, statements};
+use super::data_integrity::{self, DocumentHash, Suite};
+pub use super::issue_jose::{issue_mandate_jose, present_jose};
 use super::key::{self, KeyType, PublicKey};
 use super::node_object::{self, PolicySource};
 use super::presentation_graph::Presentation;
@@ -353,7 +354,7 @@ pub fn issue_mandate(key: &SigningKey, mandate: &Mandate<'_>, created: Instant) 
     let signed = secure(key, document, options, &limits, &mut budget)?;
     let credential = Credential::read(&signed, &limits, &mut budget)?;
     let method = own_method(key, created, Relationship::AssertionMethod)?;
-    for statement in statements(&credential.proofs)? {
+    for statement in credential.securing.statements()? {
         statement.verify(&method.key)?;
     }
     Ok(signed)
@@ -401,12 +402,12 @@ pub fn present(
     let signed = secure(key, document, options, &limits, &mut budget)?;
     let presentation = Presentation::read(&signed, &limits, &mut budget)?;
     let method = own_method(key, presenting.created, Relationship::Authentication)?;
-    only_statement(&presentation.proofs)?.verify(&method.key)?;
+    presentation.securing.only_statement()?.verify(&method.key)?;
     Ok(signed)
 }
 
 /// The key as a verifier would find it.
-fn own_method(
+pub(super) fn own_method(
     key: &SigningKey,
     now: Instant,
     relationship: Relationship,
@@ -419,7 +420,7 @@ fn own_method(
 }
 
 /// The credential without id and proof.
-fn mandate_document(
+pub(crate) fn mandate_document(
     key: &SigningKey,
     mandate: &Mandate<'_>,
     limits: &Limits,
@@ -485,7 +486,7 @@ fn insert_all(object: &mut Map<String, Value>, member: &str, values: impl Iterat
 }
 
 /// A name made from what is named: the same mandate issued twice is one credential.
-fn content_id(document: &Map<String, Value>) -> Result<String, IssueError> {
+pub(super) fn content_id(document: &Map<String, Value>) -> Result<String, IssueError> {
     let octets = jcs(document).map_err(|_| IssueError::Refused("not JSON".to_owned()))?;
     let digest = Digest::of(octets);
     let (head, _) = digest.as_bytes().split_at(16);

@@ -6,10 +6,12 @@
 mod ask;
 mod forge;
 mod intent;
+mod jws;
 mod mandate;
 
 pub use ask::Ask;
 pub use intent::{Intent, IntentAction};
+pub use jws::JwsDraft;
 pub use mandate::{MandateDraft, PolicyBinding};
 
 use crate::config::{Config, ConfigError, ConfigFile};

@@ -162,11 +162,13 @@ impl Setting {
         let second = MandateDraft {
             id: "urn:uuid:7a3c5b0e-0d6f-4f0e-9b1a-000000000002".to_owned(),
             authorizes: leaf.to_owned(),
+            // Its constraint is written otherwise, so that no two blank nodes of the papers say the same.
             policy: policy(
                 "https://organisation.example/policies/to-agent",
                 (middle, leaf),
                 &format!("; odrld:delegatedUnder <{MANDATE_POLICY}>"),
-            ),
+            )
+            .replace("odrl:eq", "odrl:isAnyOf"),
             key: organisation.clone(),
             ..self.world.mandate_draft().unwrap()
         };
@@ -405,11 +407,15 @@ fn ssi_verifies_our_papers() {
 // --- Where they differ ----------------------------------------------------------------------------------------------
 
 /// ssi 0.16 canonicalizes by an early draft of RDFC-1.0: two blank nodes that say the same (here: two constraints with one
-/// end) can come out in another order. Whatever it signs, Digital Bazaar's libraries and we give one verdict on it.
+/// end) can come out in another order. Whatever it signs, Digital Bazaar's libraries and we give one verdict on it. (But not on
+/// proof sets: of those, they ask that one proof holds, and we that all do.)
 #[test]
 fn papers_by_ssi_get_one_verdict_from_us_and_digital_bazaars_libraries() {
     let setting = Setting::new();
-    let papers: Vec<_> = (0..3).flat_map(|place| setting.shapes(place)).collect();
+    let papers: Vec<_> = (0..3)
+        .flat_map(|place| setting.shapes(place))
+        .filter(|papers| papers.mandates.iter().all(|(_, keys)| keys.len() == 1))
+        .collect();
     let requests: Vec<_> = papers.iter().flat_map(Papers::requests).collect();
     let Some(credentials) = Library::Ssi.do_all(&requests) else { return };
     let mut credentials = credentials.into_iter();

@@ -14,6 +14,7 @@ mod delegation;
 mod documents;
 mod hostile;
 mod interop;
+mod jose;
 mod mutation;
 mod public_interface;
 mod support;
