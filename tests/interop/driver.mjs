@@ -1,4 +1,4 @@
-// Signs and verifies papers with Digital Bazaar's libraries, for tests/it/interop.rs.
+// Signs and verifies papers with Digital Bazaar's libraries and with jose, for tests/it/interop.rs.
 //
 // One JSON array of requests on standard input, one array of answers on standard output, in the same order. Contexts
 // come from the libraries themselves and controller documents from the request: nothing is fetched.
@@ -9,6 +9,7 @@ import {cryptosuite as eddsa} from '@digitalbazaar/eddsa-rdfc-2022-cryptosuite';
 import {cryptosuite as ecdsa} from '@digitalbazaar/ecdsa-rdfc-2019-cryptosuite';
 import * as EcdsaMultikey from '@digitalbazaar/ecdsa-multikey';
 import * as Ed25519Multikey from '@digitalbazaar/ed25519-multikey';
+import * as jose from 'jose';
 
 const MULTIKEY = 'https://w3id.org/security/multikey/v1';
 const DID = 'https://www.w3.org/ns/did/v1';
@@ -67,8 +68,33 @@ const operations = {
     return said(await vc.verify({
       presentation, challenge, domain, suite: verifiers(), documentLoader: loaderFor(controllers), now: new Date(now)
     }));
+  },
+
+  // {payload, typ, cty, key}
+  async signJws({payload, typ, cty, key}) {
+    const algorithm = ALGORITHMS[key.jwk.crv];
+    return new jose.CompactSign(new TextEncoder().encode(JSON.stringify(payload)))
+      .setProtectedHeader({alg: algorithm, kid: key.id, typ, cty})
+      .sign(await jose.importJWK(key.jwk, algorithm));
+  },
+
+  // {jws, typ, keys, now}, and of a presentation {audience, nonce}
+  async verifyJws({jws, typ, keys, now, audience, nonce}) {
+    const {kid} = jose.decodeProtectedHeader(jws);
+    const {kty, crv, x, y} = keys.find(({id}) => id === kid).jwk;
+    const algorithm = ALGORITHMS[crv];
+    try {
+      const {payload} = await jose.jwtVerify(jws, await jose.importJWK({kty, crv, x, y}, algorithm), {
+        algorithms: [algorithm], typ, audience, currentDate: new Date(now)
+      });
+      return {verified: payload.nonce === nonce};
+    } catch(error) {
+      return {verified: false, why: error.message};
+    }
   }
 };
+
+const ALGORITHMS = {Ed25519: 'EdDSA', 'P-256': 'ES256', 'P-384': 'ES384'};
 
 function verifiers() {
   return [new DataIntegrityProof({cryptosuite: eddsa}), new DataIntegrityProof({cryptosuite: ecdsa})];

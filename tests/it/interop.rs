@@ -1,10 +1,13 @@
-//! Papers of other public libraries are judged here, and ours there: Digital Bazaar's on npm (`tests/interop/`), and ssi
+//! Papers of other public libraries are judged here, and ours there: Digital Bazaar's and jose on npm (`tests/interop/`),
+//! and ssi
 //! (`tests/oracle/`, a package of its own).
 //!
 //! `npm ci` in the one folder and `cargo build` in the other make them ready; without them these tests say that they
 //! skip. With `WRITGATE_INTEROP=required` that is a failure. Each call of a library is one process for all its cases.
 
 use crate::support::{self, assert_allowed, grant, noon, octets, refused, world};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 use std::io::Write as _;
@@ -19,7 +22,8 @@ use writgate::{Actor, Decided, Reason};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Library {
-    DigitalBazaar,
+    /// Digital Bazaar's, and jose for papers in a JWS.
+    Npm,
     Ssi,
 }
 
@@ -28,7 +32,7 @@ impl Library {
     fn command(self) -> Option<Command> {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
         let (folder, ready, program) = match self {
-            Self::DigitalBazaar => {
+            Self::Npm => {
                 let folder = tests.join("interop");
                 (folder.clone(), folder.join("node_modules/@digitalbazaar/vc"), PathBuf::from("node"))
             }
@@ -44,7 +48,7 @@ impl Library {
             return None;
         }
         let mut command = Command::new(program);
-        if self == Self::DigitalBazaar {
+        if self == Self::Npm {
             command.arg("driver.mjs");
         }
         command.current_dir(folder).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -266,11 +270,10 @@ fn time(instant: writgate::Instant) -> String {
 
 /// A key with its secret, as a Multikey and as a JWK.
 fn secret(key: &SigningKey) -> Value {
-    use base64::Engine as _;
     let mut file = key.to_json();
     let multikey = file["secretKeyMultibase"].as_str().unwrap().strip_prefix('z').unwrap().to_owned();
     let secret = bs58::decode(multikey).into_vec().unwrap().split_off(2);
-    let text = |octets: &[u8]| base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(octets);
+    let text = |octets: &[u8]| URL_SAFE_NO_PAD.encode(octets);
     let ec = |curve: &str, point: &[u8]| {
         let (x, y) = point[1..].split_at((point.len() - 1) / 2);
         json!({ "kty": "EC", "crv": curve, "x": text(x), "y": text(y), "d": text(&secret) })
@@ -338,7 +341,7 @@ fn theirs_are_allowed(library: Library, papers: &[Papers]) {
 fn papers_signed_by_digital_bazaars_libraries_are_allowed() {
     let setting = Setting::new();
     let papers: Vec<_> = (0..3).flat_map(|place| setting.shapes(place)).collect();
-    theirs_are_allowed(Library::DigitalBazaar, &papers);
+    theirs_are_allowed(Library::Npm, &papers);
 }
 
 #[test]
@@ -391,7 +394,7 @@ fn ours_verify(library: Library, setting: &Setting, papers: &[Papers]) {
 fn digital_bazaars_libraries_verify_our_papers() {
     let setting = Setting::new();
     let papers: Vec<_> = (0..3).flat_map(|place| setting.shapes(place)).collect();
-    ours_verify(Library::DigitalBazaar, &setting, &papers);
+    ours_verify(Library::Npm, &setting, &papers);
 }
 
 #[test]
@@ -402,6 +405,130 @@ fn ssi_verifies_our_papers() {
         .filter(|papers| papers.mandates.iter().all(|(_, keys)| keys.len() == 1))
         .collect();
     ours_verify(Library::Ssi, &setting, &papers);
+}
+
+// --- Papers in a JWS ------------------------------------------------------------------------------------------------
+
+/// Those shapes that have one signature for each credential.
+fn jose_papers(setting: &Setting) -> Vec<Papers> {
+    (0..3)
+        .flat_map(|place| setting.shapes(place))
+        .filter(|papers| papers.mandates.iter().all(|(_, keys)| keys.len() == 1))
+        .collect()
+}
+
+fn sign_jws(payload: &Value, token: &str, key: &SigningKey) -> Value {
+    json!({
+        "operation": "signJws", "payload": payload, "typ": format!("{token}+jwt"), "cty": token,
+        "key": secret(key),
+    })
+}
+
+/// The JWS with its payload's first octet that may differ changed, and with its signature's last octet changed.
+fn tampered_jws(jws: &str) -> [String; 2] {
+    let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).unwrap();
+    let [header, payload, signature] = <[&str; 3]>::try_from(jws.split('.').collect::<Vec<_>>()).unwrap();
+    let mut octets = decode(signature);
+    *octets.last_mut().unwrap() ^= 1;
+    let signed = format!("{header}.{payload}.{}", URL_SAFE_NO_PAD.encode(octets));
+    let mut claims: Value = serde_json::from_slice(&decode(payload)).unwrap();
+    claims["iat"] = json!(claims["iat"].as_i64().unwrap() - 1);
+    let payload = URL_SAFE_NO_PAD.encode(claims.to_string());
+    [signed, format!("{header}.{payload}.{signature}")]
+}
+
+fn their_jws_are_allowed(library: Library) {
+    let setting = Setting::new();
+    let papers = jose_papers(&setting);
+    let credential = |(draft, _): &(MandateDraft, Vec<SigningKey>)| {
+        sign_jws(&draft.jws().unwrap().payload, "vc", &draft.key)
+    };
+    let requests: Vec<_> = papers.iter().flat_map(|papers| papers.mandates.iter().map(credential)).collect();
+    let Some(credentials) = library.do_all(&requests) else { return };
+    let mut credentials = credentials.into_iter();
+    let asks: Vec<Ask> = papers
+        .iter()
+        .map(|papers| papers.ask(credentials.by_ref().take(papers.mandates.len()).collect()))
+        .collect();
+    let requests: Vec<_> =
+        asks.iter().map(|ask| sign_jws(&ask.presentation_draft().unwrap().payload, "vp", &ask.key)).collect();
+    let presentations = library.do_all(&requests).unwrap();
+    for ((papers, ask), presentation) in papers.iter().zip(&asks).zip(&presentations) {
+        println!("{library:?}: {}", papers.name);
+        assert_allowed(&papers.decide(presentation));
+        for changed in tampered_jws(presentation.as_str().unwrap()) {
+            let decided = papers.decide(&changed.into());
+            assert_eq!(refused(&decided).reason(), Reason::InvalidSignature, "{}", papers.name);
+        }
+        for changed in tampered_jws(ask.credentials[0].as_str().unwrap()) {
+            let mut ask = ask.clone();
+            ask.credentials[0] = changed.into();
+            let decided = papers.decide(&ask.presentation().unwrap());
+            assert_eq!(refused(&decided).reason(), Reason::InvalidSignature, "{}", papers.name);
+        }
+    }
+}
+
+#[test]
+fn papers_in_a_jws_by_jose_are_allowed() {
+    their_jws_are_allowed(Library::Npm);
+}
+
+#[test]
+fn papers_in_a_jws_by_ssi_are_allowed() {
+    their_jws_are_allowed(Library::Ssi);
+}
+
+fn our_jws_verify(library: Library) {
+    let setting = Setting::new();
+    let keys: Vec<_> =
+        setting.alice.iter().chain(&setting.agents).chain(&setting.organisations).map(secret).collect();
+    let mut requests = Vec::new();
+    let mut expected = Vec::new();
+    for papers in jose_papers(&setting) {
+        let issue = |(draft, _): &(MandateDraft, Vec<SigningKey>)| draft.issue_jose().unwrap();
+        let ask = papers.ask(papers.mandates.iter().map(issue).collect());
+        let presentation = ask.presentation().unwrap();
+        assert_allowed(&papers.decide(&presentation));
+        let mut verify = |what: &str, jws: &str, expect: [Option<&str>; 2]| {
+            let typ = if expect[0].is_some() { "vp+jwt" } else { "vc+jwt" };
+            let mut request = json!({
+                "operation": "verifyJws", "jws": jws, "typ": typ, "keys": keys, "now": time(noon()),
+            });
+            for (name, value) in ["nonce", "audience"].iter().zip(expect) {
+                if let Some(value) = value {
+                    request[name] = json!(value);
+                }
+            }
+            requests.push(request);
+            expected.push((format!("{}: {what}", papers.name), what == "good"));
+        };
+        let answer = [Some(ask.nonce.as_str()), Some(ask.domain.as_str())];
+        let jws = presentation.as_str().unwrap();
+        verify("good", jws, answer);
+        verify("another challenge", jws, [Some("n-another-9f2c41d07ab3"), answer[1]]);
+        verify("another domain", jws, [answer[0], Some("https://bob.pod.example/agent")]);
+        for changed in tampered_jws(jws) {
+            verify("changed", &changed, answer);
+        }
+        for credential in &ask.credentials {
+            verify("good", credential.as_str().unwrap(), [None, None]);
+        }
+    }
+    let Some(answers) = library.ask(&requests) else { return };
+    for ((name, good), answer) in expected.iter().zip(answers) {
+        assert_eq!(answer["answer"]["verified"] == json!(true), *good, "{library:?}: {name}: {answer}");
+    }
+}
+
+#[test]
+fn jose_verifies_our_papers_in_a_jws() {
+    our_jws_verify(Library::Npm);
+}
+
+#[test]
+fn ssi_verifies_our_papers_in_a_jws() {
+    our_jws_verify(Library::Ssi);
 }
 
 // --- Where they differ ----------------------------------------------------------------------------------------------
@@ -435,7 +562,7 @@ fn papers_by_ssi_get_one_verdict_from_us_and_digital_bazaars_libraries() {
             })
         })
         .collect();
-    let Some(answers) = Library::DigitalBazaar.do_all(&requests) else { return };
+    let Some(answers) = Library::Npm.do_all(&requests) else { return };
     for ((papers, presentation), answer) in papers.iter().zip(&presentations).zip(answers) {
         let decided = papers.decide(presentation);
         if answer["verified"] == json!(true) {
@@ -455,7 +582,7 @@ fn ssi_hashes_inside_canonicalization_otherwise_with_p384() {
     let [embedded, referenced, ..] = <[Papers; 4]>::try_from(setting.shapes(2)).ok().unwrap();
     let requests = [embedded.requests(), referenced.requests()].concat();
     let (Some(by_ssi), Some(by_digital_bazaar)) =
-        (Library::Ssi.do_all(&requests), Library::DigitalBazaar.do_all(&requests))
+        (Library::Ssi.do_all(&requests), Library::Npm.do_all(&requests))
     else {
         return;
     };
@@ -471,7 +598,7 @@ fn ssi_hashes_inside_canonicalization_otherwise_with_p384() {
         answers.iter().map(|answer| answer["answer"]["verified"] == json!(true)).collect()
     };
     // In this order: ssi's embedded and referenced, then Digital Bazaar's.
-    assert_eq!(verified(Library::DigitalBazaar), [false, true, true, true]);
+    assert_eq!(verified(Library::Npm), [false, true, true, true]);
     assert_eq!(verified(Library::Ssi), [true, true, false, true]);
     let decide = |papers: &Papers, credential: &Value| {
         papers.decide(&papers.ask(vec![credential.clone()]).presentation().unwrap())

@@ -4,13 +4,15 @@
 //! come from the library itself and verification methods from the request: nothing is fetched.
 
 use serde_json::{Value, json};
+use ssi::JWK;
+use ssi::claims::VerificationParameters;
 use ssi::claims::data_integrity::{
     AnyDataIntegrity, AnySuite, CryptographicSuite, DataIntegrityDocument, ProofOptions,
 };
-use ssi::claims::VerificationParameters;
-use ssi::verification_methods::{AnyMethod, ProofPurpose, ReferenceOrOwned, SingleSecretSigner};
-use ssi::JWK;
+use ssi::claims::jws::{JwsBuf, JwsPayload};
 use ssi::json_ld::iref::IriBuf;
+use ssi::verification_methods::{AnyMethod, ProofPurpose, ReferenceOrOwned, SingleSecretSigner};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::error::Error;
 
@@ -66,8 +68,57 @@ async fn answer(request: &Value) -> Result<Value, Box<dyn Error>> {
             }
             verify(presentation, request, methods).await
         }
+        Some("signJws") => {
+            let mut secret = request["key"]["jwk"].clone();
+            secret["kid"] = request["key"]["id"].clone();
+            let secret: JWK = serde_json::from_value(secret)?;
+            Ok(Payload(request).sign(&secret).await?.to_string().into())
+        }
+        Some("verifyJws") => verify_jws(request).await,
         other => Err(format!("unknown operation {other:?}").into()),
     }
+}
+
+/// What a request wants in a JWS. ssi's own types of papers in a JWS have the media types of an early draft.
+struct Payload<'r>(&'r Value);
+
+impl JwsPayload for Payload<'_> {
+    fn typ(&self) -> Option<&str> {
+        self.0["typ"].as_str()
+    }
+
+    fn cty(&self) -> Option<&str> {
+        self.0["cty"].as_str()
+    }
+
+    fn payload_bytes(&self) -> Cow<'_, [u8]> {
+        self.0["payload"].to_string().into_bytes().into()
+    }
+}
+
+async fn verify_jws(request: &Value) -> Result<Value, Box<dyn Error>> {
+    let jws = JwsBuf::new(request["jws"].as_str().ok_or("jws")?.to_owned().into_bytes())
+        .map_err(|_| "no compact JWS")?;
+    let decoded = jws.decode()?;
+    let header = decoded.header();
+    let kid = header.key_id.as_deref().ok_or("kid")?;
+    if header.type_.as_deref() != request["typ"].as_str() {
+        return Ok(json!({ "verified": false, "why": "typ" }));
+    }
+    let payload: Value = serde_json::from_slice(&decoded.signing_bytes.payload)?;
+    if payload.get("nonce") != request.get("nonce") || payload.get("aud") != request.get("audience") {
+        return Ok(json!({ "verified": false, "why": "nonce or aud" }));
+    }
+    let keys = request["keys"].as_array().ok_or("keys")?;
+    let mut public = keys.iter().find(|key| key["id"] == kid).ok_or("no such key")?["jwk"].clone();
+    public.as_object_mut().ok_or("jwk")?.remove("d");
+    let public: JWK = serde_json::from_value(public)?;
+    let mut parameters = VerificationParameters::from_resolver(public);
+    parameters.date_time = Some(request["now"].as_str().ok_or("now")?.parse()?);
+    Ok(match jws.verify(parameters).await? {
+        Ok(()) => json!({ "verified": true }),
+        Err(why) => json!({ "verified": false, "why": why.to_string() }),
+    })
 }
 
 /// Every verification method of the request: those of its controllers, and those of its keys.
