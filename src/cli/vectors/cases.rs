@@ -1,6 +1,7 @@
 //! What the project's own suite holds: each case is the worked example with one thing wrong.
 
 mod authority;
+mod jose;
 mod messages;
 
 use super::Failure;
@@ -26,6 +27,9 @@ pub(super) fn all(world: &World) -> Cases {
         maker.papers()?,
         maker.chain()?,
         maker.policy()?,
+        maker.jose_granted()?,
+        maker.jose_presentation()?,
+        maker.jose_chains()?,
     ] {
         cases.extend(more);
     }
