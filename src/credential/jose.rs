@@ -352,3 +352,39 @@ impl Signed {
         Ok(Self { profile: Profile::Jose, graph, digest, securing })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jws_longer_than_a_message_is_not_decoded() {
+        let limits = Limits { message_bytes: 1_000, ..Limits::default() };
+        let read = |jws: &str| Token::read(jws, TokenType::Credential, &limits).map(drop).unwrap_err().reason;
+        assert_eq!(read(&"A".repeat(1_001)), Reason::LimitExceeded);
+        assert_eq!(read(&"A".repeat(1_000)), Reason::Malformed);
+    }
+
+    #[test]
+    fn an_algorithm_is_of_one_key_type() {
+        for (algorithm, key_type) in
+            [("EdDSA", KeyType::Ed25519), ("ES256", KeyType::P256), ("ES384", KeyType::P384)]
+        {
+            assert_eq!(key_type_of(algorithm), Some(key_type));
+        }
+        assert_eq!(key_type_of("none"), None);
+    }
+
+    #[test]
+    fn a_claim_is_found_at_any_depth_of_a_context() {
+        use serde_json::json;
+        for context in [
+            json!({"iss": "urn:x"}),
+            json!(["urn:c", {"jti": "urn:x"}]),
+            json!([{"T": {"@id": "urn:t", "@context": [{"sub": {"@id": "urn:x"}}]}}]),
+        ] {
+            assert!(defines_a_claim(&context), "{context}");
+        }
+        assert!(!defines_a_claim(&json!(["jti", {"T": {"@id": "sub"}}])));
+    }
+}
