@@ -327,7 +327,7 @@ fn signed(
     let essence = document.media_type.split(';').next().unwrap_or_default().trim();
     // A list is no paper of the presentation, so it need not be of the presentation's profile: its issuer publishes one
     // list, whatever the form of the credentials that point to it.
-    if essence.eq_ignore_ascii_case("application/vc+jwt") && !context_free {
+    if essence.eq_ignore_ascii_case("application/vc+jwt") {
         return jose::read_credential(&document.text, limits).map_err(unverified);
     }
     let media_type = match RdfMediaType::parse(essence) {

@@ -214,6 +214,26 @@ fn a_list_in_turtle_is_for_context_free_credentials() {
 }
 
 #[test]
+fn a_list_in_a_jws_is_for_credentials_of_any_form() {
+    use crate::credential::issue_jose::{compact, header};
+    let in_jws = |bits: &[usize], json_ld| {
+        let header = header(&issuer(), crate::credential::jose::TokenType::Credential);
+        let text = compact(&issuer(), &header, &list(&encoded(LEAST, bits))).unwrap();
+        Source { text, media_type: "application/vc+jwt", json_ld, ..of_bits(&[]) }
+    };
+    for json_ld in [true, false] {
+        assert_eq!(in_jws(&[], json_ld).judge(&entry()), Ok(instant("2026-07-01T12:30:00Z")));
+        assert_eq!(in_jws(&[94567], json_ld).judge(&entry()), Err(Reason::Revoked));
+        let unread = Limits { status_list_bytes: 100, ..Limits::default() };
+        unknown("too long", Source { limits: unread, ..in_jws(&[], json_ld) }.judge(&entry()));
+    }
+    unknown("a line end behind", {
+        let good = in_jws(&[], true);
+        Source { text: format!("{}\n", good.text), ..good }.judge(&entry())
+    });
+}
+
+#[test]
 fn a_suspension_list_suspends() {
     let mut document = list(&encoded(LEAST, &[94567]));
     document["credentialSubject"]["statusPurpose"] = json!("suspension");
