@@ -7,6 +7,7 @@ use super::report::{
 use crate::config::Config;
 use crate::credential::VerifiedPresentation;
 use crate::decision::Grant;
+use crate::ledger::Learned;
 use crate::limits::Limits;
 use crate::mandate::VerifiedChain;
 use crate::mandate::chain::{BindingForm, Hop};
@@ -124,10 +125,16 @@ impl Draft {
         }
     }
 
-    pub(crate) fn chain(&mut self, chain: &VerifiedChain, request: &Request, config: &Config) {
+    pub(crate) fn chain(
+        &mut self,
+        chain: &VerifiedChain,
+        request: &Request,
+        config: &Config,
+        learned: &Learned,
+    ) {
         self.body.chain = chain.hops().iter().map(hop_report).collect();
         self.body.actor_chain = chain.actor_hops().iter().map(hop_report).collect();
-        self.body.inputs = self.inputs(chain, request, config);
+        self.body.inputs = self.inputs(request, config, learned);
         if self.hops().any(|hop| hop.binding == BindingForm::Provisional.as_str()) {
             self.mark("provisional");
         }
@@ -138,7 +145,7 @@ impl Draft {
     }
 
     /// Inputs from outside the message that the chain leaned on, with their ages.
-    fn inputs(&self, chain: &VerifiedChain, request: &Request, config: &Config) -> Vec<InputReport> {
+    fn inputs(&self, request: &Request, config: &Config, learned: &Learned) -> Vec<InputReport> {
         let instant = request.snapshot.instant;
         let input = |kind: &str, id: &str, retrieved: Instant| InputReport {
             kind: kind.to_owned(),
@@ -147,20 +154,21 @@ impl Draft {
         };
         let signers: BTreeSet<&str> =
             self.hops().map(|hop| hop.issuer.as_str()).chain(self.body.holder.as_deref()).collect();
-        let documents = request.snapshot.controllers.iter().filter(|(id, ..)| signers.contains(id));
-        let documents = documents.map(|(id, _, retrieved)| input("controller-document", id, retrieved));
+        let documents = signers.iter().filter_map(|signer| {
+            let (_, retrieved) = request.snapshot.controllers.of_controller(signer)?;
+            Some(input("controller-document", signer, retrieved))
+        });
         let policies: BTreeSet<&str> = self.hops().map(|hop| hop.policy.as_str()).collect();
         let stored = policies.into_iter().filter_map(|id| {
             let stored = config.policies.documents.get(id)?;
             Some(input("policy", id, stored.read))
         });
-        let entries = chain.hops().iter().chain(chain.actor_hops()).flat_map(|hop| &hop.credential.status);
-        let lists: BTreeSet<&String> = entries.flat_map(|entry| &entry.list).collect();
-        let lists = lists.into_iter().filter_map(|url| {
-            let list = request.snapshot.status_lists.find(url)?;
-            Some(input("status-list", url, list.retrieved))
-        });
-        documents.chain(stored).chain(lists).collect()
+        // The life of a list counts from when it was first accepted.
+        let lists = learned.lists.iter().map(|(list, mark)| input("status-list", &list.url, mark.accepted));
+        let assigners: BTreeSet<&str> = self.hops().map(|hop| hop.issuer.as_str()).collect();
+        let feeds = config.revocations.iter().filter(|feed| assigners.contains(feed.publisher()));
+        let feeds = feeds.map(|feed| input("revocation", feed.publisher(), feed.read()));
+        documents.chain(stored).chain(lists).chain(feeds).collect()
     }
 
     /// The body of a grant.

@@ -3,14 +3,19 @@
 use super::date_time;
 use super::key::{DID_JWK, DID_KEY, KeyError, PublicKey, did_key_method};
 use crate::request::Instant;
+use crate::source;
 use chrono::TimeDelta;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Controlled identifier documents, by id, with the instant at which each was retrieved. Filled off the decision path.
+/// Controlled identifier documents, with the instant at which each was retrieved. Filled off the decision path.
+///
+/// A document that the operator placed is under its own `id`. One that was retrieved is under its URL, and counts for the
+/// controller alone whose document that URL holds (did:web, WebID), however many others it names.
 #[derive(Debug, Clone, Default)]
 pub struct ControllerDocuments {
     documents: BTreeMap<String, (Value, Instant)>,
+    retrieved: BTreeMap<String, (Value, Instant)>,
 }
 
 impl ControllerDocuments {
@@ -19,12 +24,31 @@ impl ControllerDocuments {
         self.documents.insert(id.into(), (document, retrieved));
     }
 
-    /// The document of `id` and the instant at which it was retrieved.
+    /// Adds what was retrieved from `url`, read strictly by the caller.
+    pub fn insert_retrieved(&mut self, url: impl Into<String>, document: Value, retrieved: Instant) {
+        self.retrieved.insert(url.into(), (document, retrieved));
+    }
+
+    /// The document that counts for a controller: the one that the operator placed under this id, or else the one that
+    /// was retrieved from the controller's URL.
+    pub(crate) fn of_controller(&self, controller: &str) -> Option<(&Value, Instant)> {
+        self.find(controller).or_else(|| {
+            let (document, retrieved) = self.retrieved.get(&source::controller_url(controller)?)?;
+            Some((document, *retrieved))
+        })
+    }
+
+    /// The document that the operator placed under `id` and the instant at which it was retrieved.
     pub fn find(&self, id: &str) -> Option<(&Value, Instant)> {
         self.documents.get(id).map(|(document, retrieved)| (document, *retrieved))
     }
 
-    /// All documents, in order of their ids.
+    /// All documents that were retrieved, in order of their URLs.
+    pub(crate) fn iter_retrieved(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.retrieved.iter().map(|(url, (document, _))| (url.as_str(), document))
+    }
+
+    /// All documents that the operator placed, in order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value, Instant)> {
         self.documents.iter().map(|(id, (document, retrieved))| (id.as_str(), document, *retrieved))
     }
@@ -107,7 +131,7 @@ impl KeySource<'_> {
         }
         let (document, retrieved) = self
             .documents
-            .find(controller)
+            .of_controller(controller)
             .ok_or(MethodError::NotControlled("no document of the controller is known here"))?;
         let aged = retrieved
             .checked_add_signed(self.max_age)

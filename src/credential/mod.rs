@@ -15,7 +15,7 @@ pub(crate) mod data_integrity;
 pub(crate) mod date_time;
 pub mod issue;
 pub(crate) mod key;
-mod node;
+pub(crate) mod node;
 mod node_object;
 pub(crate) mod presentation;
 pub(crate) mod presentation_graph;

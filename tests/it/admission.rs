@@ -4,7 +4,7 @@ use crate::support::{self, TestClock, assert_allowed, engine_on, grant, noon, oc
 use chrono::TimeDelta;
 use std::path::PathBuf;
 use std::sync::Arc;
-use writgate::ledger::{Ledger, SqliteLedger};
+use writgate::ledger::{Ledger, Revoked, SqliteLedger};
 use writgate::worked_example::{DOMAIN, MANDATE_POLICY};
 use writgate::{Decision, Engine, Obligation, Reason};
 
@@ -332,10 +332,14 @@ fn what_is_revoked_between_evaluation_and_admission_is_refused() {
     let mandate = world().mandate().unwrap();
     for id in [MANDATE_POLICY, mandate["id"].as_str().unwrap()] {
         let ledger = Arc::new(memory());
-        let (revoking, revoked) = (Arc::clone(&ledger), std::collections::BTreeSet::from([id.to_owned()]));
+        let (revoking, revoked) = (Arc::clone(&ledger), revoked_ids(id));
         let revoke = move || revoking.mark_revoked(&revoked).unwrap();
         assert_eq!(refused_late(&grant(), ledger, TimeDelta::zero(), revoke), Reason::Revoked, "{id}");
     }
+}
+
+fn revoked_ids(id: &str) -> Revoked {
+    Revoked { ids: [id.to_owned()].into(), ..Revoked::default() }
 }
 
 #[test]
@@ -450,9 +454,15 @@ impl Ledger for Panicking {
 
     fn mark_revoked(
         &self,
-        ids: &std::collections::BTreeSet<String>,
+        revoked: &writgate::ledger::Revoked,
     ) -> Result<(), writgate::ledger::LedgerError> {
-        self.0.mark_revoked(ids)
+        self.0.mark_revoked(revoked)
+    }
+
+    fn wanted_lists(
+        &self,
+    ) -> Result<Vec<writgate::ledger::ListKey>, writgate::ledger::LedgerError> {
+        self.0.wanted_lists()
     }
 }
 
