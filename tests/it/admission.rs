@@ -4,8 +4,8 @@ use crate::support::{self, TestClock, assert_allowed, engine_on, grant, noon, oc
 use chrono::TimeDelta;
 use std::path::PathBuf;
 use std::sync::Arc;
-use writgate::ledger::{Ledger, Revoked, SqliteLedger};
-use writgate::worked_example::{DOMAIN, MANDATE_POLICY};
+use writgate::ledger::{Ledger, Revoked, RevokedPolicy, SqliteLedger};
+use writgate::worked_example::{ALICE, DOMAIN, MANDATE_POLICY};
 use writgate::{Decision, Engine, Obligation, Reason};
 
 /// A ledger file of its own for each test, removed at its end.
@@ -330,11 +330,14 @@ fn what_ends_between_evaluation_and_admission_is_refused() {
 #[test]
 fn what_is_revoked_between_evaluation_and_admission_is_refused() {
     let mandate = world().mandate().unwrap();
-    for id in [MANDATE_POLICY, mandate["id"].as_str().unwrap()] {
+    let statement =
+        RevokedPolicy { publisher: ALICE.to_owned(), policy: MANDATE_POLICY.to_owned() };
+    let by_its_assigner = Revoked { policies: [statement].into(), ..Revoked::default() };
+    for revoked in [revoked_ids(MANDATE_POLICY), revoked_ids(mandate["id"].as_str().unwrap()), by_its_assigner] {
         let ledger = Arc::new(memory());
-        let (revoking, revoked) = (Arc::clone(&ledger), revoked_ids(id));
-        let revoke = move || revoking.mark_revoked(&revoked).unwrap();
-        assert_eq!(refused_late(&grant(), ledger, TimeDelta::zero(), revoke), Reason::Revoked, "{id}");
+        let (revoking, meanwhile) = (Arc::clone(&ledger), revoked.clone());
+        let revoke = move || revoking.mark_revoked(&meanwhile).unwrap();
+        assert_eq!(refused_late(&grant(), ledger, TimeDelta::zero(), revoke), Reason::Revoked, "{revoked:?}");
     }
 }
 

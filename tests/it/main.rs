@@ -15,5 +15,6 @@ mod documents;
 mod hostile;
 mod mutation;
 mod public_interface;
+mod status;
 mod support;
 mod vectors;
