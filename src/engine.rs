@@ -181,9 +181,10 @@ fn stages(
 
     enter(draft, Stage::Chain);
     let parts = &envelope.policy_parts;
-    let chain =
-        VerifiedChain::verify(&presentation, parts, &actions, request, config, learned, &mut budget)?;
-    draft.chain(&chain, request, config, learned);
+    let chain = VerifiedChain::verify(&presentation, parts, &actions, request, config, learned, &mut budget);
+    draft.status_lists(learned, request);
+    let chain = chain?;
+    draft.chain(&chain, request, config);
 
     enter(draft, Stage::Reference);
     let references = PolicyReferences::check(&actions, &chain)?;

@@ -125,16 +125,19 @@ impl Draft {
         }
     }
 
-    pub(crate) fn chain(
-        &mut self,
-        chain: &VerifiedChain,
-        request: &Request,
-        config: &Config,
-        learned: &Learned,
-    ) {
+    /// The status lists that were relied on, also where the chain is refused by them.
+    pub(crate) fn status_lists(&mut self, learned: &Learned, request: &Request) {
+        let instant = request.snapshot.instant;
+        // The life of a list counts from when it was first accepted.
+        let lists = learned.lists.iter();
+        self.body.inputs = lists.map(|(list, mark)| input("status-list", &list.url, mark.accepted, instant)).collect();
+    }
+
+    pub(crate) fn chain(&mut self, chain: &VerifiedChain, request: &Request, config: &Config) {
         self.body.chain = chain.hops().iter().map(hop_report).collect();
         self.body.actor_chain = chain.actor_hops().iter().map(hop_report).collect();
-        self.body.inputs = self.inputs(request, config, learned);
+        let inputs = self.inputs(request, config);
+        self.body.inputs.extend(inputs);
         if self.hops().any(|hop| hop.binding == BindingForm::Provisional.as_str()) {
             self.mark("provisional");
         }
@@ -144,31 +147,24 @@ impl Draft {
         self.body.chain.iter().chain(&self.body.actor_chain)
     }
 
-    /// Inputs from outside the message that the chain leaned on, with their ages.
-    fn inputs(&self, request: &Request, config: &Config, learned: &Learned) -> Vec<InputReport> {
+    /// Further inputs from outside the message that the chain leaned on, with their ages.
+    fn inputs(&self, request: &Request, config: &Config) -> Vec<InputReport> {
         let instant = request.snapshot.instant;
-        let input = |kind: &str, id: &str, retrieved: Instant| InputReport {
-            kind: kind.to_owned(),
-            id: id.to_owned(),
-            age_seconds: (instant - retrieved).num_seconds(),
-        };
         let signers: BTreeSet<&str> =
             self.hops().map(|hop| hop.issuer.as_str()).chain(self.body.holder.as_deref()).collect();
         let documents = signers.iter().filter_map(|signer| {
             let (_, retrieved) = request.snapshot.controllers.of_controller(signer)?;
-            Some(input("controller-document", signer, retrieved))
+            Some(input("controller-document", signer, retrieved, instant))
         });
         let policies: BTreeSet<&str> = self.hops().map(|hop| hop.policy.as_str()).collect();
         let stored = policies.into_iter().filter_map(|id| {
             let stored = config.policies.documents.get(id)?;
-            Some(input("policy", id, stored.read))
+            Some(input("policy", id, stored.read, instant))
         });
-        // The life of a list counts from when it was first accepted.
-        let lists = learned.lists.iter().map(|(list, mark)| input("status-list", &list.url, mark.accepted));
         let assigners: BTreeSet<&str> = self.hops().map(|hop| hop.issuer.as_str()).collect();
         let feeds = config.revocations.iter().filter(|feed| assigners.contains(feed.publisher()));
-        let feeds = feeds.map(|feed| input("revocation", feed.publisher(), feed.read()));
-        documents.chain(stored).chain(lists).chain(feeds).collect()
+        let feeds = feeds.map(|feed| input("revocation", feed.publisher(), feed.read(), instant));
+        documents.chain(stored).chain(feeds).collect()
     }
 
     /// The body of a grant.
@@ -200,6 +196,14 @@ impl Draft {
 
     fn mark(&mut self, mark: &str) {
         self.body.marks.insert(mark.to_owned());
+    }
+}
+
+fn input(kind: &str, id: &str, retrieved: Instant, instant: Instant) -> InputReport {
+    InputReport {
+        kind: kind.to_owned(),
+        id: id.to_owned(),
+        age_seconds: (instant - retrieved).num_seconds(),
     }
 }
 

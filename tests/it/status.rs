@@ -395,7 +395,10 @@ fn what_another_process_learned_of_a_list_before_admission_counts() {
 fn a_revocation_outlives_its_list_and_a_suspension_does_not() {
     let server = Server::new();
     server.list(&List::new(&[INDEX]));
-    server.refuses(&with_revocation(INDEX), Reason::Revoked);
+    let decided = server.decide(&[&with_revocation(INDEX)]);
+    assert_eq!(refused(&decided).reason(), Reason::Revoked);
+    let inputs = &decided.report.body.inputs;
+    assert_eq!((inputs.len(), inputs[0].id.as_str(), inputs[0].age_seconds), (1, LIST, 0));
     server.list(&List::new(&[]).made(0));
     server.refuses(&with_revocation(INDEX), Reason::Revoked);
     server.allows(&with_revocation(INDEX + 1));
