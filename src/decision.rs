@@ -171,7 +171,9 @@ impl Grant {
             let mut publishers: Vec<&str> = Vec::new();
             for hop in chain {
                 publishers.extend(hop.policy.assigner());
-                leans_on.ids.extend([Some(hop.policy.id().to_owned()), hop.credential.id.clone()].into_iter().flatten());
+                leans_on.ids.extend(
+                    [Some(hop.policy.id().to_owned()), hop.credential.id.clone()].into_iter().flatten(),
+                );
                 leans_on.policies.extend(publishers.iter().map(|publisher| RevokedPolicy {
                     publisher: (*publisher).to_owned(),
                     policy: hop.policy.id().to_owned(),

@@ -111,10 +111,9 @@ impl Engine {
         let mut draft = Draft::new(request, &self.config);
         let mut learned = Learned::default();
         // A panic can only come from a dependency. The draft is plain data, each field of it whole or absent.
-        let judged = catch_unwind(AssertUnwindSafe(|| {
-            stages(request, &self.config, &mut draft, &mut learned, watch)
-        }))
-            .unwrap_or_else(|_| Err(Refusal::internal(draft.stage(), "a dependency panicked")));
+        let judged =
+            catch_unwind(AssertUnwindSafe(|| stages(request, &self.config, &mut draft, &mut learned, watch)))
+                .unwrap_or_else(|_| Err(Refusal::internal(draft.stage(), "a dependency panicked")));
         let (outcome, report) = match judged {
             Ok(Judged::Granted(grant)) => {
                 let report = draft.granted(&grant);

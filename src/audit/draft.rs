@@ -130,7 +130,8 @@ impl Draft {
         let instant = request.snapshot.instant;
         // The life of a list counts from when it was first accepted.
         let lists = learned.lists.iter();
-        self.body.inputs = lists.map(|(list, mark)| input("status-list", &list.url, mark.accepted, instant)).collect();
+        self.body.inputs =
+            lists.map(|(list, mark)| input("status-list", &list.url, mark.accepted, instant)).collect();
     }
 
     pub(crate) fn chain(&mut self, chain: &VerifiedChain, request: &Request, config: &Config) {
@@ -200,11 +201,7 @@ impl Draft {
 }
 
 fn input(kind: &str, id: &str, retrieved: Instant, instant: Instant) -> InputReport {
-    InputReport {
-        kind: kind.to_owned(),
-        id: id.to_owned(),
-        age_seconds: (instant - retrieved).num_seconds(),
-    }
+    InputReport { kind: kind.to_owned(), id: id.to_owned(), age_seconds: (instant - retrieved).num_seconds() }
 }
 
 /// Until the message is read, its digest is over what came: octets, or the typed message's JCS form (its own maps have no

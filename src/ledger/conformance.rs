@@ -4,8 +4,8 @@ mod model;
 
 use super::memory::{REVOKED_PER_ISSUER, WANTED_IN_ALL, WANTED_PER_ISSUER};
 use super::{
-    Admission, Candidate, Entry, Exercise, Learned, Ledger, LedgerError, ListKey, ListMark, Recorded, Revoked,
-    RevokedEntry, RevokedPolicy, SqliteLedger,
+    Admission, Candidate, Entry, Exercise, Learned, Ledger, LedgerError, ListKey, ListMark, Recorded,
+    Revoked, RevokedEntry, RevokedPolicy, SqliteLedger,
 };
 use crate::audit::{DecisionOutcome, DecisionReportV1, EvaluationOutcome, ReportBody, example_body};
 use crate::decision::Obligation;
@@ -527,9 +527,8 @@ fn a_list_that_was_relied_on_is_kept_with_its_first_retrieval(ledger: &SqliteLed
         admitted(Ask::new(name).but(|ask| ask.learned = learned).of(ledger));
         accepted_list(ledger).unwrap()
     };
-    let mark = |valid_from, content: &str, accepted| {
-        ListMark::new(valid_from, Digest::of(content), at(accepted))
-    };
+    let mark =
+        |valid_from, content: &str, accepted| ListMark::new(valid_from, Digest::of(content), at(accepted));
     assert_eq!(rely("undated", relies_on(None, "0", 5)), mark(None, "0", 5));
     assert_eq!(rely("first", relies_on(Some(0), "a", 10)), mark(Some(at(0)), "a", 10));
     // An evaluation that knew nothing of the mark, and has the same list from earlier.
@@ -544,7 +543,8 @@ fn a_list_that_was_relied_on_is_kept_with_its_first_retrieval(ledger: &SqliteLed
 
 fn a_newer_list_accepted_meanwhile_makes_stale(ledger: &SqliteLedger) {
     refuse_with(ledger, &relies_on(Some(5), "newest", 30));
-    let stale = [relies_on(Some(4), "older", 40), relies_on(None, "undated", 40), relies_on(Some(5), "newest", 40)];
+    let stale =
+        [relies_on(Some(4), "older", 40), relies_on(None, "undated", 40), relies_on(Some(5), "newest", 40)];
     for learned in stale {
         let answer = Ask::new("m").but(|ask| ask.learned = learned.clone()).of(ledger);
         assert!(matches!(answer, Ok(Admission::Stale)), "{learned:?}");
@@ -556,7 +556,9 @@ fn a_newer_list_accepted_meanwhile_makes_stale(ledger: &SqliteLedger) {
 fn a_refusal_never_takes_a_list_back(ledger: &SqliteLedger) {
     refuse_with(ledger, &relies_on(Some(5), "newest", 30));
     let newest = accepted_list(ledger);
-    for learned in [relies_on(Some(4), "older", 40), relies_on(None, "undated", 1), relies_on(Some(5), "newest", 40)] {
+    for learned in
+        [relies_on(Some(4), "older", 40), relies_on(None, "undated", 1), relies_on(Some(5), "newest", 40)]
+    {
         refuse_with(ledger, &learned);
         assert_eq!(accepted_list(ledger), newest);
     }
@@ -583,7 +585,8 @@ fn wanted_lists_are_kept_once_and_within_their_quotas(ledger: &SqliteLedger) {
 fn the_revocations_of_one_issuer_are_bounded(ledger: &SqliteLedger) {
     let many = u64::try_from(REVOKED_PER_ISSUER).unwrap() + 3;
     refuse_with(ledger, &saw_revoked((0..many).map(|index| entry("alice", "l", index))));
-    let kept = |issuer: &str| memory(ledger).revoked.entries.iter().filter(|entry| entry.issuer == issuer).count();
+    let kept =
+        |issuer: &str| memory(ledger).revoked.entries.iter().filter(|entry| entry.issuer == issuer).count();
     assert_eq!(kept("alice"), REVOKED_PER_ISSUER);
     refuse_with(ledger, &saw_revoked([entry("bob", "l", 1)]));
     assert_eq!(kept("bob"), 1, "another issuer has room");

@@ -148,6 +148,9 @@ mod tests {
         let mark = ListMark::new(Some(fine), Digest::of("a"), fine);
         let stored = at(10) + TimeDelta::microseconds(1);
         assert_eq!((mark.valid_from, mark.accepted), (Some(stored), stored));
-        assert_eq!(mark.following(&ListMark::new(Some(stored), Digest::of("a"), at(5))).unwrap().accepted, at(5));
+        assert_eq!(
+            mark.following(&ListMark::new(Some(stored), Digest::of("a"), at(5))).unwrap().accepted,
+            at(5)
+        );
     }
 }

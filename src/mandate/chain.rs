@@ -578,10 +578,12 @@ impl<'v> Verifier<'v> {
         let revoked = &self.snapshot.memory.revoked;
         let ids = [paper.id(), paper.credential.id.as_deref()];
         if let Some(id) = ids.into_iter().flatten().find(|id| revoked.ids.contains(*id)) {
-            return Err(
-                Failure::new(Phase::C, Reason::Revoked, "a credential or policy of the chain is revoked")
-                    .expected(Some(id), None),
-            );
+            return Err(Failure::new(
+                Phase::C,
+                Reason::Revoked,
+                "a credential or policy of the chain is revoked",
+            )
+            .expected(Some(id), None));
         }
         let Some(policy) = paper.id() else { return Ok(()) };
         let by = |publisher: &&&str| {

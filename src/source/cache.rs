@@ -340,7 +340,7 @@ mod tests {
         cache.0.put(&document()).unwrap();
         let newer = CachedDocument { retrieved: at("2026-12-01T12:00:00Z"), octets: vec![1], ..document() };
         cache.0.put(&newer).unwrap();
-        assert_eq!(cache.0.documents().unwrap(), [newer.clone()]);
+        assert_eq!(cache.0.documents().unwrap(), std::slice::from_ref(&newer));
         let error = cache.0.put(&document()).unwrap_err();
         assert!(error.problem.contains("before"), "{error}");
         assert_eq!(cache.0.documents().unwrap(), [newer]);
@@ -360,7 +360,9 @@ mod tests {
     #[test]
     fn no_url_chooses_its_file_name() {
         let cache = Temporary::new();
-        for url in ["https://a.example/../../etc/passwd", "file:///etc/passwd", "a\0b", "https://a.example/\n"] {
+        for url in
+            ["https://a.example/../../etc/passwd", "file:///etc/passwd", "a\0b", "https://a.example/\n"]
+        {
             assert!(cache.0.put(&CachedDocument { url: url.into(), ..document() }).is_err(), "{url:?}");
         }
         cache.0.put(&CachedDocument { url: "https://a.example/b%2Ac".into(), ..document() }).unwrap();

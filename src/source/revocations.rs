@@ -55,8 +55,8 @@ impl RevocationFeed {
         let problem = |problem: &str| SourceError::new(publisher, problem);
         let media_type = RdfMediaType::parse(media_type)
             .ok_or_else(|| problem("a revocation feed is Turtle or JSON-LD"))?;
-        let graph = parse_graph(text, media_type, &limits())
-            .map_err(|cause| SourceError::new(publisher, cause))?;
+        let graph =
+            parse_graph(text, media_type, &limits()).map_err(|cause| SourceError::new(publisher, cause))?;
         Self::new(publisher, statements(&graph).map_err(problem)?, read)
     }
 
@@ -319,8 +319,7 @@ mod tests {
             &|document| document["credentialSubject"][0]["type"] = json!("odrld:Revoked"),
             &|document| document["odrld:revokedPolicy"] = json!({ "id": "https://x.example/s" }),
             &|document| {
-                document["credentialSubject"][0]["http://purl.org/dc/terms/relation"] =
-                    json!({ "id": "https://x.example/n", "odrld:revokedPolicy": { "id": "https://x.example/s" } });
+                document["credentialSubject"][0]["http://purl.org/dc/terms/relation"] = json!({ "id": "https://x.example/n", "odrld:revokedPolicy": { "id": "https://x.example/s" } });
             },
             &|document| {
                 document["credentialSubject"][1].as_object_mut().unwrap().remove("odrld:revokedPolicy");

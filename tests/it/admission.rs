@@ -330,10 +330,11 @@ fn what_ends_between_evaluation_and_admission_is_refused() {
 #[test]
 fn what_is_revoked_between_evaluation_and_admission_is_refused() {
     let mandate = world().mandate().unwrap();
-    let statement =
-        RevokedPolicy { publisher: ALICE.to_owned(), policy: MANDATE_POLICY.to_owned() };
+    let statement = RevokedPolicy { publisher: ALICE.to_owned(), policy: MANDATE_POLICY.to_owned() };
     let by_its_assigner = Revoked { policies: [statement].into(), ..Revoked::default() };
-    for revoked in [revoked_ids(MANDATE_POLICY), revoked_ids(mandate["id"].as_str().unwrap()), by_its_assigner] {
+    for revoked in
+        [revoked_ids(MANDATE_POLICY), revoked_ids(mandate["id"].as_str().unwrap()), by_its_assigner]
+    {
         let ledger = Arc::new(memory());
         let (revoking, meanwhile) = (Arc::clone(&ledger), revoked.clone());
         let revoke = move || revoking.mark_revoked(&meanwhile).unwrap();
@@ -455,16 +456,11 @@ impl Ledger for Panicking {
         self.0.record(entry)
     }
 
-    fn mark_revoked(
-        &self,
-        revoked: &writgate::ledger::Revoked,
-    ) -> Result<(), writgate::ledger::LedgerError> {
+    fn mark_revoked(&self, revoked: &writgate::ledger::Revoked) -> Result<(), writgate::ledger::LedgerError> {
         self.0.mark_revoked(revoked)
     }
 
-    fn wanted_lists(
-        &self,
-    ) -> Result<Vec<writgate::ledger::ListKey>, writgate::ledger::LedgerError> {
+    fn wanted_lists(&self) -> Result<Vec<writgate::ledger::ListKey>, writgate::ledger::LedgerError> {
         self.0.wanted_lists()
     }
 }

@@ -131,7 +131,8 @@ impl Server {
     /// The example's configuration with a cache, and `more`.
     fn configure(&self, more: &str) {
         let repository = Path::new(env!("CARGO_MANIFEST_DIR")).display().to_string();
-        let text = world().text("vectors/writgate.toml").unwrap().replace("\"../", &format!("\"{repository}/"));
+        let text =
+            world().text("vectors/writgate.toml").unwrap().replace("\"../", &format!("\"{repository}/"));
         let text = text.replacen("domains =", "cache = \"cache\"\ndomains =", 1);
         std::fs::write(self.folder.join("writgate.toml"), format!("{text}\n{more}")).unwrap();
     }
@@ -168,7 +169,8 @@ impl Server {
 
     fn engine(&self) -> Engine {
         let ledger = Arc::clone(&self.ledger) as Arc<dyn Ledger>;
-        Engine::new(self.config().unwrap(), ledger, Arc::clone(&self.clock) as Arc<dyn writgate::Clock>).unwrap()
+        Engine::new(self.config().unwrap(), ledger, Arc::clone(&self.clock) as Arc<dyn writgate::Clock>)
+            .unwrap()
     }
 
     /// Another message each time: the example's grant, made now, under these mandates.
@@ -215,7 +217,8 @@ fn lists_of_131072_and_of_a_million_entries_are_judged() {
     for length in [LEAST, 1_000_000] {
         for index in [0, INDEX, length - 1] {
             let server = Server::new();
-            let others: Vec<usize> = [0, INDEX, length - 1].into_iter().filter(|other| *other != index).collect();
+            let others: Vec<usize> =
+                [0, INDEX, length - 1].into_iter().filter(|other| *other != index).collect();
             server.list(&List { length, ..List::new(&others) });
             server.allows(&with_revocation(index));
             server.list(&List { length, ..List::new(&[index]) }.made(0));
@@ -242,7 +245,8 @@ fn each_way_in_which_a_list_cannot_be_known_is_a_retrieval_error() {
             change(&mut list);
             let server = Server::new();
             server.list(&list);
-            let decided = server.decide(&[&with_revocation(if name == "out of range" { length } else { INDEX })]);
+            let decided =
+                server.decide(&[&with_revocation(if name == "out of range" { length } else { INDEX })]);
             assert_eq!(refused(&decided).reason(), Reason::StatusRetrievalError, "{name}");
         }
         let bomb = Server::new();
@@ -252,13 +256,19 @@ fn each_way_in_which_a_list_cannot_be_known_is_a_retrieval_error() {
         unreachable.serve(OTHER_LIST, "application/vc", List { length, ..List::new(&[]) }.signed());
         unreachable.refuses(&with_revocation(INDEX), Reason::StatusRetrievalError);
         let tampered = Server::new();
-        let mut document: Value = serde_json::from_slice(&List { length, ..List::new(&[]) }.signed()).unwrap();
+        let mut document: Value =
+            serde_json::from_slice(&List { length, ..List::new(&[]) }.signed()).unwrap();
         document["validFrom"] = json!("2026-12-01T10:00:00Z");
         tampered.serve(LIST, "application/vc", serde_json::to_vec(&document).unwrap());
         tampered.refuses(&with_revocation(INDEX), Reason::StatusRetrievalError);
         let stale = Server::new();
         let hour_ago = noon() - TimeDelta::seconds(3_601);
-        stale.serve_since(LIST, "application/vc", List { length, ..List::new(&[]) }.made(-70).signed(), hour_ago);
+        stale.serve_since(
+            LIST,
+            "application/vc",
+            List { length, ..List::new(&[]) }.made(-70).signed(),
+            hour_ago,
+        );
         stale.refuses(&with_revocation(INDEX), Reason::StatusRetrievalError);
     }
 }
@@ -293,7 +303,8 @@ fn a_list_that_never_changes_goes_stale_however_often_it_is_retrieved() {
         server.serve(LIST, "application/vc", octets.clone());
         let decided = server.decide(&[&with_revocation(INDEX)]);
         assert_allowed(&decided);
-        let age = decided.report.body.inputs.iter().find(|input| input.kind == "status-list").unwrap().age_seconds;
+        let age =
+            decided.report.body.inputs.iter().find(|input| input.kind == "status-list").unwrap().age_seconds;
         assert_eq!(age, minutes * 60, "the report says how old it is, not how old its retrieval");
     }
     server.at(61);
@@ -369,10 +380,9 @@ impl writgate::Clock for MeanwhileClock {
 #[test]
 fn what_another_process_learned_of_a_list_before_admission_counts() {
     let later = List::new(&[]).made(-10);
-    for (theirs, reason) in [
-        (later.clone(), Reason::StatusRetrievalError),
-        (List { set: vec![INDEX], ..later }, Reason::Revoked),
-    ] {
+    for (theirs, reason) in
+        [(later.clone(), Reason::StatusRetrievalError), (List { set: vec![INDEX], ..later }, Reason::Revoked)]
+    {
         let one = Server::new();
         let other = Server::on(Arc::clone(&one.ledger));
         one.messages.set(100);
@@ -572,11 +582,14 @@ fn a_signed_feed_counts_as_its_issuers() {
     };
     let publish = |document: &Value| {
         std::fs::write(server.folder.join("feed.jsonld"), document.to_string()).unwrap();
-        server.configure(&format!("[[revocations]]\npublisher = \"{ALICE}\"\nfile = \"feed.jsonld\"\nsigned = true"));
+        server.configure(&format!(
+            "[[revocations]]\npublisher = \"{ALICE}\"\nfile = \"feed.jsonld\"\nsigned = true"
+        ));
     };
     let alice = world().alice;
     let mut forged = revocation(&alice);
-    forged["proof"] = sign_credential(&world().mallory, revocation(&world().mallory), noon()).unwrap()["proof"].clone();
+    forged["proof"] =
+        sign_credential(&world().mallory, revocation(&world().mallory), noon()).unwrap()["proof"].clone();
     for document in [
         revocation(&alice),
         forged,
@@ -638,7 +651,10 @@ fn document_of(key: &SigningKey) -> Vec<u8> {
 fn did_web_and_webid_documents_come_from_the_cache() {
     for (controller, url) in [
         (ORGANISATION, ORGANISATION_URL),
-        ("did:web:organisation.example%3A8443:people:ann", "https://organisation.example:8443/people/ann/did.json"),
+        (
+            "did:web:organisation.example%3A8443:people:ann",
+            "https://organisation.example:8443/people/ann/did.json",
+        ),
         ("https://organisation.example/card#us", "https://organisation.example/card"),
     ] {
         let organisation = organisation(controller);
@@ -663,8 +679,18 @@ fn a_document_at_another_url_or_of_another_kind_is_nobodys() {
     let organisation = organisation(ORGANISATION);
     let [root, leaf] = two_hops(&organisation);
     for (name, url, media_type, octets) in [
-        ("elsewhere", "https://organisation.example/did.json", "application/json", document_of(&organisation)),
-        ("elsewhere", "https://mallory.example/.well-known/did.json", "application/json", document_of(&organisation)),
+        (
+            "elsewhere",
+            "https://organisation.example/did.json",
+            "application/json",
+            document_of(&organisation),
+        ),
+        (
+            "elsewhere",
+            "https://mallory.example/.well-known/did.json",
+            "application/json",
+            document_of(&organisation),
+        ),
         ("a page", ORGANISATION_URL, "text/html", document_of(&organisation)),
         ("Turtle", ORGANISATION_URL, "text/turtle", document_of(&organisation)),
         ("no JSON", ORGANISATION_URL, "application/json", b"{".to_vec()),

@@ -523,7 +523,8 @@ fn a_list_older_than_one_that_was_accepted_is_unknown() {
 /// Threat 21: the same list, retrieved anew again and again.
 #[test]
 fn an_unchanged_list_lives_no_longer_however_often_it_is_retrieved() {
-    let first = accepted(&Source { retrieved: "2026-07-01T10:30:00Z", max_age: TimeDelta::hours(2), ..of_bits(&[]) });
+    let first =
+        accepted(&Source { retrieved: "2026-07-01T10:30:00Z", max_age: TimeDelta::hours(2), ..of_bits(&[]) });
     let again = |source: Source| Source { retrieved: "2026-07-01T12:00:00Z", ..source }.after(&first);
     unknown("the same octets", again(of_bits(&[])).judge(&entry()));
     let mut respelled = signed(list(&encoded(LEAST, &[])));

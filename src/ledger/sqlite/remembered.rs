@@ -17,7 +17,10 @@ pub(super) struct Remembered(Option<(i64, Arc<StatusMemory>)>);
 
 impl Remembered {
     /// The memory as it is now: read anew only where some process has changed it.
-    pub(super) fn current(&mut self, transaction: &Transaction<'_>) -> Result<Arc<StatusMemory>, LedgerError> {
+    pub(super) fn current(
+        &mut self,
+        transaction: &Transaction<'_>,
+    ) -> Result<Arc<StatusMemory>, LedgerError> {
         let version: i64 = transaction
             .prepare_cached("SELECT version FROM status_memory")?
             .query_row((), |row| row.get(0))?;

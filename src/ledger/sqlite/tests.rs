@@ -205,8 +205,7 @@ fn an_altered_ledger_of_version_1_is_not_brought_up() {
         let (folder, _) = first_version();
         raw(&folder).execute_batch(sql).unwrap();
         unusable(SqliteLedger::open(&folder.file(), DOMAIN, SKEW), "altered");
-        let version: i64 =
-            raw(&folder).pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        let version: i64 = raw(&folder).pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
         assert_eq!(version, 1, "nothing was changed");
     }
 }

@@ -261,7 +261,8 @@ fn a_policy_is_revoked_by_its_assigner_or_an_ancestors_and_by_nobody_else() {
         revoked(&mut run).policies.insert(says(publisher, policy));
         assert_eq!(run.refusal(), (Reason::Revoked, Some(Phase::C), Some(hop)), "{publisher} {policy}");
     }
-    for (publisher, policy) in [("a", "p"), ("agent", "q"), ("agent", "p"), ("stranger", "p"), ("owner", "r")] {
+    for (publisher, policy) in [("a", "p"), ("agent", "q"), ("agent", "p"), ("stranger", "p"), ("owner", "r")]
+    {
         let mut run = two();
         revoked(&mut run).policies.insert(says(publisher, policy));
         assert!(run.verify().is_ok(), "{publisher} {policy}");
