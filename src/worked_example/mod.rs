@@ -9,6 +9,7 @@ mod intent;
 mod mandate;
 
 pub use ask::Ask;
+pub use forge::sign;
 pub use intent::{Intent, IntentAction};
 pub use mandate::{MandateDraft, PolicyBinding};
 

@@ -10,10 +10,12 @@
 
 mod admission;
 mod command_line;
+mod delegates;
 mod delegation;
 mod documents;
 mod hostile;
 mod mutation;
 mod public_interface;
 mod support;
+mod three;
 mod vectors;
