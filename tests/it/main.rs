@@ -15,6 +15,7 @@ mod delegation;
 mod documents;
 mod hostile;
 mod mutation;
+mod order;
 mod precedence;
 mod public_interface;
 mod support;
