@@ -9,6 +9,7 @@
 )]
 
 mod admission;
+mod binding;
 mod command_line;
 mod delegates;
 mod delegation;

@@ -30,8 +30,10 @@ impl Seed {
 fn written(value: &Value, seed: &mut Seed) -> String {
     match value {
         Value::Object(members) => {
-            let mut members: Vec<String> =
-                members.iter().map(|(name, value)| format!("{}: {}", json!(name), written(value, seed))).collect();
+            let mut members: Vec<String> = members
+                .iter()
+                .map(|(name, value)| format!("{}: {}", json!(name), written(value, seed)))
+                .collect();
             seed.shuffle(&mut members);
             format!("{{{}}}", members.join(" ,\n"))
         }
@@ -203,7 +205,8 @@ fn the_order_of_policy_parts_changes_nothing() {
         format!("sha512-{}", base64::engine::general_purpose::STANDARD.encode(digest))
     };
     let entry = json!({ "id": crate::three::LEAF, "digestSRI": sri, "mediaType": "text/turtle" });
-    leaf.changes = vec![(&["relatedResource"], entry), (&["credentialSubject", "policy"], json!(crate::three::LEAF))];
+    leaf.changes =
+        vec![(&["relatedResource"], entry), (&["credentialSubject", "policy"], json!(crate::three::LEAF))];
     let text = leaf.policy.clone();
     let judge = three.judge();
     let mut ask = three.ask();
@@ -223,7 +226,9 @@ fn two_chains_are_told_apart_in_any_order() {
     let mut ask = composed();
     let judge = &COMPOSED.judge;
     let digests = |evaluation: &Evaluation| -> (Vec<Option<Digest>>, Vec<Option<Digest>>) {
-        let of = |hops: &[writgate::audit::HopReport]| hops.iter().map(|hop| Some(hop.credential_digest)).collect();
+        let of = |hops: &[writgate::audit::HopReport]| {
+            hops.iter().map(|hop| Some(hop.credential_digest)).collect()
+        };
         (of(&evaluation.report.chain), of(&evaluation.report.actor_chain))
     };
     let first = judge.message(&ask.message().unwrap());
