@@ -9,6 +9,7 @@
 )]
 
 mod admission;
+mod attacks;
 mod binding;
 mod command_line;
 mod delegates;

@@ -21,6 +21,7 @@ mod grant;
 mod properties;
 mod reading;
 mod rules;
+mod tables;
 
 pub(super) const PREFIXES: &str = "@prefix odrl: <http://www.w3.org/ns/odrl/2/> .
 @prefix odrld: <https://w3id.org/jeswr/odrl-delegation#> .
