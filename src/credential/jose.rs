@@ -24,7 +24,7 @@
 
 use super::PaperError;
 use super::credential::{Profile, Signed};
-use super::data_integrity::{self, Statement, Suite};
+use super::data_integrity::{self, Signature, Statement};
 use super::key::KeyType;
 use super::node::{NodeView, as_iri};
 use super::securing::{Jws, Securing};
@@ -114,16 +114,15 @@ impl Token {
         let values = strict_json::count(header.values()).saturating_add(strict_json::count(payload.values()));
         let header = Header::read(&header, token_type, limits)?;
         let statement = header.algorithm.map(|key_type| Statement {
-            suite: Suite::Jose(key_type),
             verification_method: header.kid,
             purpose: token_type.purpose().to_owned(),
             created: None,
             expires: None,
             challenge: None,
             domain: None,
-            signed: signing_input.as_bytes().to_vec(),
             signature: URL_SAFE_NO_PAD
                 .decode(signature)
+                .map(|octets| Signature::new(key_type, octets, signing_input.as_bytes().to_vec()))
                 .map_err(|_| "the signature of the JWS is not canonical base64url"),
         });
         Ok(Self { payload, digest: Digest::of(signing_input), values, statement })

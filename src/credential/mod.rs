@@ -28,8 +28,8 @@ pub(crate) mod status;
 pub(crate) use challenge::is_usable_nonce;
 pub use challenge::{ChallengeBinding, bound_challenge};
 pub use controller::ControllerDocuments;
-pub use key::KeyType;
 pub(crate) use credential::Credential;
+pub use key::KeyType;
 pub(crate) use presentation::VerifiedPresentation;
 pub use status::StatusLists;
 

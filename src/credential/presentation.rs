@@ -272,8 +272,7 @@ pub(crate) fn check_key(
         (Err(MethodError::NotControlled(_)), Profile::ContextFree) => find(Relationship::AssertionMethod),
         (found, _) => found,
     };
-    let method =
-        method.map_err(|error| PaperError::new(Reason::HolderUnverified, error.to_string()))?;
+    let method = method.map_err(|error| PaperError::new(Reason::HolderUnverified, error.to_string()))?;
     statement.verify(&method.key)?;
     Ok(method.good_until)
 }

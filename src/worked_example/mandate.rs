@@ -59,6 +59,20 @@ impl World {
         })
     }
 
+    /// Her mandate for another agent of hers, the controller of `agent`, by any of her keys.
+    ///
+    /// # Errors
+    /// [`ExampleError::File`]
+    pub fn mandate_draft_for(
+        &self,
+        key: &SigningKey,
+        agent: &SigningKey,
+    ) -> Result<MandateDraft, ExampleError> {
+        let draft = self.mandate_draft()?;
+        let policy = draft.policy.replace(&self.agent_id(), agent.controller());
+        Ok(MandateDraft { authorizes: agent.controller().to_owned(), policy, key: key.clone(), ..draft })
+    }
+
     /// Alice's policy for her agent, in Turtle.
     ///
     /// # Errors
@@ -136,6 +150,24 @@ impl MandateDraft {
             valid_from: self.valid_from,
             valid_until: self.valid_until,
         }
+    }
+}
+
+impl World {
+    /// A proof by `key` over a credential that is there, for a proof set.
+    ///
+    /// # Errors
+    /// [`ExampleError::Issue`]
+    pub fn further_proof(
+        &self,
+        credential: &Value,
+        key: &SigningKey,
+        created: Instant,
+    ) -> Result<Value, ExampleError> {
+        let mut unsecured = credential.clone();
+        forge::set(&mut unsecured, &["proof"], Value::Null);
+        let signed = forge::sign(key, unsecured, "assertionMethod", created, Map::new())?;
+        Ok(signed.get("proof").cloned().unwrap_or_default())
     }
 }
 

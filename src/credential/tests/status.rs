@@ -6,7 +6,6 @@ use crate::credential::context_free;
 use crate::credential::controller::KeySource;
 use crate::credential::credential::{Signed, StatusEntry};
 use crate::credential::status::{StatusCheck, StatusLists};
-use crate::message::Digest;
 use crate::vocab::{cred, sec};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -78,7 +77,7 @@ fn turtle_of(key: &SigningKey, url: &str, purpose: &str, encoded: &str, more: &s
         .iter()
         .map(|triple| triple.as_ref().in_graph(oxrdf::GraphNameRef::DefaultGraph).into_owned())
         .collect();
-    let octets = crate::credential::data_integrity::signed_octets(&quads, digest, &mut budget()).unwrap();
+    let octets = context_free_octets(key, &quads, digest);
     let value = crate::credential::key::encode_base58btc(&key.sign(&octets));
     let options: String =
         triples.iter().map(|triple| format!("_:p {} {} .\n", triple.predicate, triple.object)).collect();
@@ -165,6 +164,43 @@ fn a_clear_bit_is_good_and_a_set_one_is_not() {
         assert_eq!(of_bits(&[index]).judge(&at), Err(Reason::Revoked), "{index}");
         let others: Vec<_> = [0, 1, 7, 8, LEAST - 1].into_iter().filter(|other| *other != index).collect();
         assert!(of_bits(&others).judge(&at).is_ok(), "{index}");
+    }
+}
+
+#[test]
+fn a_list_is_signed_by_keys_of_every_type() {
+    for key_type in [KeyType::Ed25519, KeyType::P256, KeyType::P384] {
+        let key =
+            ec(key_type, 5).with_controller("https://issuer.example/id", "https://issuer.example/keys#k1");
+        let mut controllers = ControllerDocuments::default();
+        controllers.insert(key.controller(), key.controller_document(), now());
+        let mut credential = holder_of(true);
+        credential.issuer = key.controller().to_owned();
+        let judge = |bits: &[usize], context_free: bool| {
+            let mut lists = StatusLists::default();
+            if context_free {
+                lists.insert(URL, turtle_list(&key, URL, "revocation", bits), "text/turtle", now());
+            } else {
+                let mut document = list(&encoded(LEAST, bits));
+                document["issuer"] = json!(key.controller());
+                let document = signed_with(document, &key, options(&key, "assertionMethod"));
+                lists.insert(URL, document.to_string(), "application/vc", now());
+            }
+            let keys = KeySource { documents: &controllers, now: now(), max_age: TimeDelta::days(1) };
+            let limits = Limits::default();
+            let mut check = StatusCheck::new(&lists, keys, TimeDelta::hours(1), &limits);
+            let mut credential = credential.clone();
+            if context_free {
+                credential.profile = crate::credential::credential::Profile::ContextFree;
+            }
+            let good = check.entry(&credential, &entry(), &mut budget());
+            good.map(|_| ()).map_err(|error| error.reason)
+        };
+        assert_eq!(judge(&[], false), Ok(()), "{key_type:?}");
+        assert_eq!(judge(&[94567], false), Err(Reason::Revoked), "{key_type:?}");
+        let known = key_type != KeyType::P384;
+        let expected = if known { Ok(()) } else { Err(Reason::StatusRetrievalError) };
+        assert_eq!(judge(&[], true), expected, "{key_type:?}");
     }
 }
 
