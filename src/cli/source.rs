@@ -95,6 +95,7 @@ fn media_type_of(file: &Path) -> Result<&'static str, Failure> {
         Some("json") => Ok("application/json"),
         Some("jsonld") => Ok("application/ld+json"),
         Some("ttl") => Ok("text/turtle"),
+        Some("jwt") => Ok("application/vc+jwt"),
         _ => Err(Failure::new("the file's ending says no media type: give one with --media-type")),
     }
 }

@@ -1,9 +1,7 @@
 //! Papers in a JWS (`vc+jwt`, `vp+jwt`), as whole messages: what is granted, and one refusal for each header member, each
 //! claim and each part of the form (threats 24 and 26).
 
-use crate::support::{
-    assert_allowed, assert_granted, engine, grant, noon, octets, read, reason, refused, world,
-};
+use crate::support::{self, assert_allowed, assert_granted, engine, noon, octets, reason, refused};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 use chrono::TimeDelta;
@@ -16,7 +14,7 @@ use writgate::credential::issue::{
 use writgate::credential::{ControllerDocuments, KeyType, StatusLists};
 use writgate::limits::Limits;
 use writgate::worked_example::{
-    ALICE, Ask, DOMAIN, JwsDraft, MANDATE_POLICY, MandateDraft, NONCE, PolicyBinding,
+    ALICE, Ask, DOMAIN, JwsDraft, MANDATE_POLICY, MandateDraft, NONCE, PolicyBinding, World,
 };
 use writgate::{Actor, Engine, Evaluation, Outcome, Reason, Request, Stage};
 
@@ -28,13 +26,26 @@ fn key(key_type: KeyType, seed: u8) -> SigningKey {
     SigningKey::from_secret(key_type, &octets).unwrap()
 }
 
+// The example is the same in every test of this file, and its files are read once.
+
+fn world() -> World {
+    static WORLD: LazyLock<World> = LazyLock::new(support::world);
+    WORLD.clone()
+}
+
+fn grant() -> Ask {
+    static GRANT: LazyLock<Ask> = LazyLock::new(support::grant);
+    GRANT.clone()
+}
+
 fn draft() -> MandateDraft {
-    world().mandate_draft().unwrap()
+    static DRAFT: LazyLock<MandateDraft> = LazyLock::new(|| world().mandate_draft().unwrap());
+    DRAFT.clone()
 }
 
 /// The allowed grant, its papers in JWSs.
 fn jose_grant() -> Ask {
-    Ask { credentials: vec![draft().issue_jose().unwrap()], ..grant() }
+    Ask { credentials: vec![credential().into()], ..grant() }
 }
 
 /// Evaluates at noon, with whatever is different about the request.
@@ -74,11 +85,13 @@ fn with_presentation(jws: impl Into<Value>) -> Evaluation {
 }
 
 fn presentation() -> String {
-    jose_grant().presentation().unwrap().as_str().unwrap().to_owned()
+    static TOKEN: LazyLock<Value> = LazyLock::new(|| jose_grant().presentation().unwrap());
+    TOKEN.as_str().unwrap().to_owned()
 }
 
 fn credential() -> String {
-    draft().issue_jose().unwrap().as_str().unwrap().to_owned()
+    static TOKEN: LazyLock<Value> = LazyLock::new(|| draft().issue_jose().unwrap());
+    TOKEN.as_str().unwrap().to_owned()
 }
 
 fn set(object: &mut Value, name: &str, value: Value) {
@@ -108,7 +121,7 @@ fn papers_in_a_jws_are_granted() {
     let bound = evaluate(&Ask { bound: true, ..jose_grant() }.message().unwrap());
     assert_granted(&bound);
     assert!(!bound.report.marks.contains("unbound"));
-    let reading = Ask { credentials: vec![draft().issue_jose().unwrap()], ..read() };
+    let reading = Ask { credentials: vec![draft().issue_jose().unwrap()], ..support::read() };
     assert_granted(&evaluate(&reading.message().unwrap()));
 }
 
@@ -153,6 +166,30 @@ fn every_algorithm_is_granted_for_issuer_and_holder() {
             assert_granted(&evaluation);
         }
     }
+}
+
+#[test]
+fn a_did_jwk_issues_and_presents() {
+    // A key that is its own document, as JOSE's users write it.
+    let secret = p256::ecdsa::SigningKey::from_slice(&[12; 32]).unwrap();
+    let point = secret.verifying_key().to_encoded_point(false);
+    let encode = |octets: &[u8]| URL_SAFE_NO_PAD.encode(octets);
+    let jwk = json!({
+        "kty": "EC", "crv": "P-256", "x": encode(point.x().unwrap()), "y": encode(point.y().unwrap()),
+    });
+    let did = format!("did:jwk:{}", encode(jwk.to_string().as_bytes()));
+    let holder = key(KeyType::P256, 12).with_controller(did.clone(), format!("{did}#0"));
+    let policy = draft().policy.replace(&world().agent_id(), &did);
+    let draft = MandateDraft { policy, authorizes: did.clone(), ..draft() };
+    let mut ask = Ask { credentials: vec![draft.issue_jose().unwrap()], key: holder.clone(), ..grant() };
+    let judged = |ask: &Ask| {
+        evaluate_as(&ask.message().unwrap(), |request| {
+            request.facts.actor = Actor::Authenticated(did.clone());
+        })
+    };
+    assert_granted(&judged(&ask));
+    ask.key = holder.with_controller(did.clone(), format!("{did}#1"));
+    assert_eq!(reason(judged(&ask)), Reason::HolderUnverified);
 }
 
 /// Alice mandates an organisation, which mandates the agent; both in a JWS, of two algorithms.
@@ -557,7 +594,7 @@ fn a_presentations_claims_are_what_was_asked() {
     ];
     for (name, value, expected) in wrong {
         let evaluation = presented(|draft| set(&mut draft.payload, name, value.clone()));
-        let refusal = crate::support::refusal(evaluation);
+        let refusal = support::refusal(evaluation);
         assert_eq!((refusal.reason(), refusal.stage()), (expected, Stage::Presentation), "{name} {value}");
     }
     // What says the same in another way is allowed.
@@ -622,7 +659,7 @@ fn a_credentials_claims_repeat_its_members_or_narrow_them() {
         assert_eq!(reason(evaluation), expected, "{name} {value}");
     }
     let both = issued(|draft| draft.payload["proof"] = world().mandate().unwrap()["proof"].take());
-    let both = crate::support::refusal(both);
+    let both = support::refusal(both);
     assert_eq!(both.reason(), Malformed);
     assert!(both.evidence().detail.as_ref().unwrap().contains("not by both"));
     // No term that a context defines makes a claim of another kind of token a fact.
@@ -871,7 +908,7 @@ fn a_jws_is_read_within_bounds() {
     let filled = issued_value(&json!(vec![0; limits.json_values / 2]));
     for (count, expected, place) in [(1, Reason::Malformed, 0), (2, Reason::LimitExceeded, 1)] {
         let ask = Ask { credentials: vec![filled.clone(); count], ..grant() };
-        let refusal = crate::support::refusal(evaluate(&ask.message().unwrap()));
+        let refusal = support::refusal(evaluate(&ask.message().unwrap()));
         assert_eq!(refusal.reason(), expected);
         assert_eq!(refusal.evidence().path, Some(format!("/verifiableCredential/{place}")));
     }
