@@ -6,10 +6,11 @@
 //! `statusSize` of a status entry) can only deny.
 
 use super::credential::{Profile, Signed, StatusEntry};
-use super::data_integrity::{Proof, ProofOf, proof_objects};
+use super::data_integrity::{DocumentHash, Proof, ProofOf, proof_objects};
 use super::key::encode_base58btc;
 use super::node::{NodeView, iri};
 use super::presentation_graph::Presentation;
+use super::securing::Securing;
 use super::{Credential, PaperError};
 use crate::limits::Limits;
 use crate::message::Digest;
@@ -47,12 +48,14 @@ pub(crate) fn credential(
     let entries = lowering.credential(members)?;
     let graph = graph_of(lowering.triples, limits)?;
     let digest = Digest::of(canon::graph(&graph, budget)?);
+    let mut document = DocumentHash::sha256_only(digest);
     let proofs = proofs
         .iter()
-        .map(|proof| read_proof(proof, digest, ProofOf::Credential, limits, budget))
+        .map(|proof| read_proof(proof, &mut document, ProofOf::Credential, limits, budget))
         .collect::<Result<_, _>>()?;
+    let securing = Securing::DataIntegrity(proofs);
     let mut credential =
-        Credential::of_mandate(Signed { profile: Profile::ContextFree, graph, digest, proofs })?;
+        Credential::of_mandate(Signed { profile: Profile::ContextFree, graph, digest, securing })?;
     // The graph has no order. The document's is that in which entries are judged.
     credential.status =
         entries.into_iter().map(|entry| entry.read(&credential.graph)).collect::<Result<_, PaperError>>()?;
@@ -90,12 +93,14 @@ pub(crate) fn presentation(
     let holder = members.get("holder").map(|holder| iri_of(holder, "a holder is an IRI")).transpose()?;
     let triples = presented(node, holder.as_ref(), &credentials, limits, budget)?;
     let digest = Digest::of(canon::graph(&graph_of(triples, limits)?, budget)?);
+    let mut document = DocumentHash::sha256_only(digest);
     let proofs = proofs
         .iter()
-        .map(|proof| read_proof(proof, digest, ProofOf::Presentation, limits, budget))
+        .map(|proof| read_proof(proof, &mut document, ProofOf::Presentation, limits, budget))
         .collect::<Result<_, _>>()?;
     let holder = holder.map(NamedNode::into_string);
-    Ok(Presentation { profile: Profile::ContextFree, holder, digest, proofs, credentials })
+    let securing = Securing::DataIntegrity(proofs);
+    Ok(Presentation { profile: Profile::ContextFree, holder, digest, securing, credentials })
 }
 
 /// The embedded credentials, at least one and no more, with their proofs, than are judged.
@@ -146,7 +151,7 @@ fn presented(
 /// A credential's quads with its proofs': their options, without challenge and domain, and their values.
 fn signed_form(credential: &Credential, limits: &Limits) -> Result<Graph, PaperError> {
     let mut triples: Vec<Triple> = credential.graph.iter().map(oxrdf::TripleRef::into_owned).collect();
-    for (place, proof) in credential.proofs.iter().enumerate() {
+    for (place, proof) in credential.securing.proofs().iter().enumerate() {
         let node = NamedOrBlankNode::from(BlankNode::new_unchecked(format!("proof{place}")));
         triples.push(triple(&credential.node, sec::PROOF, Term::from(node.clone())));
         let options = proof
@@ -177,7 +182,7 @@ const PROOF_MEMBERS: [&str; 8] = [
 /// is not accepted.
 fn read_proof(
     proof: &Map<String, Value>,
-    document: Digest,
+    document: &mut DocumentHash<'_>,
     proof_of: ProofOf,
     limits: &Limits,
     budget: &mut Budget,

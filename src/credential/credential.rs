@@ -2,8 +2,9 @@
 
 use super::PaperError;
 use super::controller::{KeySource, Relationship};
-use super::data_integrity::{self, Proof, ProofOf, Secured, Statement};
+use super::data_integrity::{self, DocumentHash, Proof, ProofOf, Secured, Statement};
 use super::node::{NodeView, as_node, iri, owned};
+use super::securing::Securing;
 use crate::limits::Limits;
 use crate::message::Digest;
 use crate::rdf::canon::{self, HashAlgorithm};
@@ -24,7 +25,7 @@ pub(crate) struct Credential {
     pub(crate) id: Option<String>,
     /// The credential's node in `graph`.
     pub(crate) node: NamedOrBlankNode,
-    /// SHA-256 of the credential's canonical N-Quads, without its proofs.
+    /// SHA-256 of the credential's canonical N-Quads, without its proofs; of a JWS, of its signing input.
     pub(crate) digest: Digest,
     /// The delegating principal.
     pub(crate) issuer: String,
@@ -45,8 +46,8 @@ pub(crate) struct Credential {
     pub(crate) related: Vec<RelatedResource>,
     /// The credential's graph, without its proofs.
     pub(crate) graph: Graph,
-    /// The credential's proofs, each with its signed options.
-    pub(crate) proofs: Vec<Proof>,
+    /// The credential's proofs, each with its signed options, or its JWS.
+    pub(crate) securing: Securing,
 }
 
 /// How papers become graphs. All papers of a presentation are of one profile.
@@ -55,15 +56,17 @@ pub(crate) enum Profile {
     JsonLd,
     /// The fixed lowering of papers without `@context` (`mandate.md` 9).
     ContextFree,
+    /// JSON-LD in a JWS (`vc+jwt`, `vp+jwt`).
+    Jose,
 }
 
-/// A paper's graph without its proofs, the SHA-256 of its canonical form, and its proofs.
+/// A paper's graph without its proofs, the SHA-256 of what was signed, and what secures it.
 #[derive(Debug)]
 pub(crate) struct Signed {
     pub(super) profile: Profile,
     pub(super) graph: Graph,
     pub(super) digest: Digest,
-    pub(super) proofs: Vec<Proof>,
+    pub(super) securing: Securing,
 }
 
 /// What `svc:policy` points to.
@@ -128,12 +131,11 @@ impl Credential {
 
     /// The earliest end of the credential and its proofs: `validUntil` and each proof's `expires`.
     pub(crate) fn not_after(&self) -> Option<Instant> {
-        let proofs = self.proofs.iter().filter_map(|proof| proof.statement.as_ref()?.expires);
-        proofs.chain(self.valid_until).min()
+        self.securing.ends().chain(self.valid_until).min()
     }
 
     pub(crate) fn verify_with(&self, keys: &KeySource<'_>) -> Result<Vec<Instant>, PaperError> {
-        let statements = data_integrity::statements(&self.proofs)?;
+        let statements = self.securing.statements()?;
         if statements.iter().any(|statement| statement.purpose != sec::ASSERTION_METHOD) {
             return Err(PaperError::new(Reason::ProofPurposeMismatch, "the purpose is not assertionMethod"));
         }
@@ -165,6 +167,9 @@ impl Credential {
         if self.valid_from.is_some_and(|start| now < start) {
             return Err(PaperError::new(Reason::NotYetValid, "validFrom is ahead"));
         }
+        if self.securing.not_before().is_some_and(|start| now < start) {
+            return Err(PaperError::new(Reason::NotYetValid, "the JWS is of a later instant"));
+        }
         Ok(())
     }
 
@@ -195,7 +200,7 @@ impl Credential {
     /// # Errors
     /// `MALFORMED`
     pub(crate) fn of_any_type(signed: Signed) -> Result<Self, PaperError> {
-        let Signed { profile, graph, digest, proofs } = signed;
+        let Signed { profile, graph, digest, securing } = signed;
         let node = NodeView::only_instance(&graph, cred::VERIFIABLE_CREDENTIAL)?;
         // A credential that something else in its document points to is that something's content, not what was issued.
         if graph.triples_for_object(node.node()).next().is_some() {
@@ -219,7 +224,7 @@ impl Credential {
             valid_until: node.optional_instant(cred::VALID_UNTIL)?,
             status: Vec::new(),
             related: Vec::new(),
-            proofs,
+            securing,
             graph: Graph::default(),
         };
         Ok(Self { graph, ..credential })
@@ -239,12 +244,16 @@ impl Signed {
         let quads = jsonld::parse_paper(&secured.unsecured, limits)?;
         let graph = data_integrity::default_graph(&quads)?;
         let digest = Digest::of(canon::quads(&quads, HashAlgorithm::Sha256, budget)?);
+        let mut document = DocumentHash::new(digest, &quads);
         let proofs = secured
             .proofs
             .iter()
-            .map(|proof| Proof::read(proof, &secured.context, digest, ProofOf::Credential, limits, budget))
+            .map(|proof| {
+                Proof::read(proof, &secured.context, &mut document, ProofOf::Credential, limits, budget)
+            })
             .collect::<Result<_, _>>()?;
-        Ok(Self { profile: Profile::JsonLd, graph, digest, proofs })
+        let securing = Securing::DataIntegrity(proofs);
+        Ok(Self { profile: Profile::JsonLd, graph, digest, securing })
     }
 }
 

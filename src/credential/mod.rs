@@ -14,18 +14,22 @@ pub(crate) mod credential;
 pub(crate) mod data_integrity;
 pub(crate) mod date_time;
 pub mod issue;
+pub(crate) mod issue_jose;
+pub(crate) mod jose;
+mod jose_presentation;
 pub(crate) mod key;
 pub(crate) mod node;
 mod node_object;
 pub(crate) mod presentation;
 pub(crate) mod presentation_graph;
+pub(crate) mod securing;
 pub(crate) mod status;
 
 pub(crate) use challenge::is_usable_nonce;
 pub use challenge::{ChallengeBinding, bound_challenge};
 pub use controller::ControllerDocuments;
-pub use key::KeyType;
 pub(crate) use credential::Credential;
+pub use key::KeyType;
 pub(crate) use presentation::VerifiedPresentation;
 pub use status::StatusLists;
 

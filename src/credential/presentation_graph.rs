@@ -1,8 +1,9 @@
 //! A presentation as its own graph says it, and as the credentials in it say it on their own: the two must agree.
 
 use super::credential::Profile;
-use super::data_integrity::{Proof, ProofOf, Secured};
+use super::data_integrity::{DocumentHash, Proof, ProofOf, Secured};
 use super::node::{NodeView, as_iri, iri};
+use super::securing::Securing;
 use super::{Credential, PaperError};
 use crate::limits::Limits;
 use crate::message::Digest;
@@ -21,9 +22,9 @@ use serde_json::Value;
 pub(crate) struct Presentation {
     pub(crate) profile: Profile,
     pub(crate) holder: Option<String>,
-    /// SHA-256 of its canonical N-Quads, without its proof.
+    /// SHA-256 of its canonical N-Quads, without its proof; of a JWS, of its signing input.
     pub(crate) digest: Digest,
-    pub(crate) proofs: Vec<Proof>,
+    pub(crate) securing: Securing,
     pub(crate) credentials: Vec<Credential>,
 }
 
@@ -65,12 +66,16 @@ impl Presentation {
             ));
         }
         let digest = Digest::of(canonical);
+        let mut document = DocumentHash::new(digest, &quads);
         let proofs = secured
             .proofs
             .iter()
-            .map(|proof| Proof::read(proof, &secured.context, digest, ProofOf::Presentation, limits, budget))
+            .map(|proof| {
+                Proof::read(proof, &secured.context, &mut document, ProofOf::Presentation, limits, budget)
+            })
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { profile: Profile::JsonLd, holder, digest, proofs, credentials })
+        let securing = Securing::DataIntegrity(proofs);
+        Ok(Self { profile: Profile::JsonLd, holder, digest, securing, credentials })
     }
 }
 
@@ -136,7 +141,7 @@ fn insert_credential(quads: &mut Vec<Quad>, graph: &BlankNode, credential: &Cred
     let labels = Labels::of(graph);
     labels.insert(quads, &credential.graph, graph);
     let node = labels.subject(credential.node.as_ref());
-    for (place, proof) in credential.proofs.iter().enumerate() {
+    for (place, proof) in credential.securing.proofs().iter().enumerate() {
         let of_proof = BlankNode::new_unchecked(format!("{}p{place}", graph.as_str()));
         quads.push(Quad::new(node.clone(), iri(sec::PROOF).into_owned(), of_proof.clone(), graph.clone()));
         // Options are a document of their own: their blank nodes are nobody else's.

@@ -6,8 +6,10 @@
 
 use super::controller::KeySource;
 use super::credential::{Profile, Signed, StatusEntry};
-use super::data_integrity::{Proof, ProofOf};
+use super::data_integrity::{DocumentHash, Proof, ProofOf};
+use super::jose;
 use super::node::{NodeView, as_node, as_text, iri};
+use super::securing::Securing;
 use super::{Credential, PaperError};
 use crate::ledger::memory::MAX_NAME_BYTES;
 use crate::ledger::{Learned, ListKey, ListMark, RevokedEntry, StatusMemory};
@@ -45,7 +47,7 @@ pub(crate) struct StatusListDocument {
 
 impl StatusLists {
     /// Adds what was retrieved from `url` at `retrieved`: a JSON-LD credential (`application/vc` or
-    /// `application/ld+json`) or, for credentials of the context-free profile, one in `text/turtle`.
+    /// `application/ld+json`), the same in a JWS (`application/vc+jwt`) or, for credentials of the context-free profile, one in `text/turtle`.
     pub fn insert(
         &mut self,
         url: impl Into<String>,
@@ -322,7 +324,7 @@ impl StatusList {
         }
         let node = NodeView::new(&credential.graph, credential.node.as_ref());
         let class = match credential.profile {
-            Profile::JsonLd => cred::STATUS_LIST_CLASS,
+            Profile::JsonLd | Profile::Jose => cred::STATUS_LIST_CLASS,
             Profile::ContextFree => svc::STATUS_LIST_CLASS,
         };
         if !node.has_type(class) {
@@ -401,6 +403,11 @@ fn signed(
     budget: &mut Budget,
 ) -> Result<Signed, PaperError> {
     let essence = document.media_type.split(';').next().unwrap_or_default().trim();
+    // A list is no paper of the presentation, so it need not be of the presentation's profile: its issuer publishes one
+    // list, whatever the form of the credentials that point to it.
+    if essence.eq_ignore_ascii_case("application/vc+jwt") {
+        return jose::read_credential(&document.text, limits).map_err(unverified);
+    }
     let media_type = match RdfMediaType::parse(essence) {
         None if essence.eq_ignore_ascii_case("application/vc") => Some(RdfMediaType::JsonLd),
         other => other,
@@ -435,6 +442,7 @@ fn of_turtle(text: &str, limits: &Limits, budget: &mut Budget) -> Result<Signed,
         })
         .collect();
     let digest = Digest::of(canon::graph(&graph, budget).map_err(|error| unverified(error.into()))?);
+    let mut document = DocumentHash::sha256_only(digest);
     let mut read = Vec::new();
     for proof in proofs {
         let view = NodeView::new(&all, proof);
@@ -445,10 +453,12 @@ fn of_turtle(text: &str, limits: &Limits, budget: &mut Budget) -> Result<Signed,
             .map(|triple| triple.in_graph(GraphNameRef::DefaultGraph).into_owned())
             .collect();
         read.push(
-            Proof::of_options(&options, value, digest, ProofOf::Credential, budget).map_err(unverified)?,
+            Proof::of_options(&options, value, &mut document, ProofOf::Credential, budget)
+                .map_err(unverified)?,
         );
     }
-    Ok(Signed { profile: Profile::ContextFree, graph, digest, proofs: read })
+    let securing = Securing::DataIntegrity(read);
+    Ok(Signed { profile: Profile::ContextFree, graph, digest, securing })
 }
 
 fn unknown(detail: &str) -> PaperError {

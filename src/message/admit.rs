@@ -278,7 +278,7 @@ fn envelope(
             Authorization::DataIntegrity => {
                 presentation = Some(PresentationPart::DataIntegrity { document: part.value().clone() });
             }
-            Authorization::Jose => presentation = Some(PresentationPart::Jose),
+            Authorization::Jose => presentation = Some(PresentationPart::Jose { jws: text() }),
             Authorization::Policy(media_type) => {
                 policy_parts.push(RdfPart { index, media_type: *media_type, text: text() });
             }
@@ -304,7 +304,7 @@ fn envelope(
 }
 
 /// An RDF media type that is read here, in UTF-8.
-fn readable_rdf(media_type: &str) -> Option<RdfMediaType> {
+pub(crate) fn readable_rdf(media_type: &str) -> Option<RdfMediaType> {
     RdfMediaType::parse(media_type).filter(|_| is_utf8(media_type))
 }
 

@@ -77,8 +77,8 @@ pub(crate) struct RdfPart {
 pub(crate) enum PresentationPart {
     /// `data`, media type `application/vp` (or none).
     DataIntegrity { document: Value },
-    /// `text`, media type `application/vp+jwt`.
-    Jose,
+    /// `text`, media type `application/vp+jwt`: a JWS in compact serialization.
+    Jose { jws: String },
 }
 
 /// A part beside the intent. It was not judged, and nothing may be done on its word.

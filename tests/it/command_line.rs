@@ -99,6 +99,20 @@ fn a_newcomer_gets_from_keys_to_allow() {
     let scratch = Scratch::new("newcomer");
     let owner = scratch.run(&["key", "new", "--out", "owner.json"]);
     let agent = scratch.run(&["key", "new", "--out", "agent.json"]);
+    from_keys_to_allow(&scratch, &owner, &agent);
+}
+
+#[test]
+fn keys_of_every_type_get_from_keys_to_allow() {
+    let scratch = Scratch::new("types");
+    let owner = scratch.run(&["key", "new", "--type", "p256", "--out", "owner.json"]);
+    let agent = scratch.run(&["key", "new", "--type", "p384", "--out", "agent.json"]);
+    assert!(owner.starts_with("did:key:zDn") && agent.starts_with("did:key:z82L"), "{owner} {agent}");
+    from_keys_to_allow(&scratch, &owner, &agent);
+    assert_eq!(scratch.status(&["key", "new", "--type", "p521", "--out", "other.json"]), 2);
+}
+
+fn from_keys_to_allow(scratch: &Scratch, owner: &str, agent: &str) {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/read.ttl");
     std::fs::copy(&repository, scratch.0.join("read.ttl")).unwrap();
     let hash = scratch.run(&["protocol", "hash", "read.ttl"]);
@@ -131,7 +145,7 @@ fn a_newcomer_gets_from_keys_to_allow() {
         "--key",
         "owner.json",
         "--delegate",
-        &agent,
+        agent,
         "--policy",
         "policy.ttl",
         "--until",
@@ -164,6 +178,7 @@ fn a_newcomer_gets_from_keys_to_allow() {
     assert!(explained.contains("ALLOW") && explained.contains("holder"), "{explained}");
     let bound_instead = writgate_in(&scratch.0, &["decide", "message.json", "--challenge", &bound]);
     assert!(bound_instead.stdout.contains("the server's own challenge"), "{}", bound_instead.stdout);
+    in_a_jws(&scratch, &agent, &until, &hash);
     // Exit codes: 1 refuse (a replay), 3 not ours, 2 could not run.
     assert_eq!(scratch.status(&["decide", "message.json", "--challenge", &nonce]), 1);
     scratch.write("prose.json", r#"{"messageId":"p","role":"ROLE_USER","parts":[{"text":"hello"}]}"#);
@@ -262,6 +277,27 @@ fn a_command_that_cannot_run_names_what_is_wrong() {
     let run = writgate_in(&scratch.0, &line.split(' ').collect::<Vec<_>>());
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert!(run.stderr.contains("assignee") && run.stdout.starts_with('{'), "{}", run.stderr);
+}
+
+/// The same with papers in a JWS. One presentation holds papers of one form.
+fn in_a_jws(scratch: &Scratch, agent: &str, until: &str, hash: &str) {
+    let run = |line: &str| scratch.run(&line.split(' ').collect::<Vec<_>>());
+    let issue =
+        format!("mandate issue --key owner.json --delegate {agent} --policy policy.ttl --until {until}");
+    run(&format!("{issue} --jose --out mandate.jwt"));
+    let nonce = run("challenge");
+    let present = format!(
+        "mandate present --key agent.json --challenge {nonce} --domain https://me.example/agent --credential mandate.jwt"
+    );
+    run(&format!("{present} --out presentation.jwt"));
+    let new = format!("message new --intent intent.ttl --protocol {hash} --id m-2");
+    run(&format!("{new} --presentation presentation.jwt --out jose.json"));
+    let decided = run(&format!("decide jose.json --challenge {nonce}"));
+    assert!(decided.contains("ALLOW"), "{decided}");
+    let both = format!("{present} --credential mandate.json");
+    let refused = writgate_in(&scratch.0, &both.split(' ').collect::<Vec<_>>());
+    assert_eq!(refused.status, 2);
+    assert!(refused.stderr.contains("not both"), "{}", refused.stderr);
 }
 
 #[test]

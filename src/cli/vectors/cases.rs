@@ -1,6 +1,8 @@
 //! What the project's own suite holds: each case is the worked example with one thing wrong.
 
 mod authority;
+mod ecdsa;
+mod jose;
 mod messages;
 
 use super::Failure;
@@ -24,8 +26,12 @@ pub(super) fn all(world: &World) -> Cases {
         maker.action()?,
         maker.presentation()?,
         maker.papers()?,
+        maker.ecdsa()?,
         maker.chain()?,
         maker.policy()?,
+        maker.jose_granted()?,
+        maker.jose_presentation()?,
+        maker.jose_chains()?,
     ] {
         cases.extend(more);
     }

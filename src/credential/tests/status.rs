@@ -79,7 +79,7 @@ fn turtle_of(key: &SigningKey, url: &str, purpose: &str, encoded: &str, more: &s
         .iter()
         .map(|triple| triple.as_ref().in_graph(oxrdf::GraphNameRef::DefaultGraph).into_owned())
         .collect();
-    let octets = crate::credential::data_integrity::signed_octets(&quads, digest, &mut budget()).unwrap();
+    let octets = context_free_octets(key, &quads, digest);
     let value = crate::credential::key::encode_base58btc(&key.sign(&octets));
     let options: String =
         triples.iter().map(|triple| format!("_:p {} {} .\n", triple.predicate, triple.object)).collect();
@@ -187,12 +187,70 @@ fn a_clear_bit_is_good_and_a_set_one_is_not() {
 }
 
 #[test]
+fn a_list_is_signed_by_keys_of_every_type() {
+    for key_type in [KeyType::Ed25519, KeyType::P256, KeyType::P384] {
+        let key =
+            ec(key_type, 5).with_controller("https://issuer.example/id", "https://issuer.example/keys#k1");
+        let mut controllers = ControllerDocuments::default();
+        controllers.insert(key.controller(), key.controller_document(), now());
+        let mut credential = holder_of(true);
+        credential.issuer = key.controller().to_owned();
+        let judge = |bits: &[usize], context_free: bool| {
+            let mut lists = StatusLists::default();
+            if context_free {
+                lists.insert(URL, turtle_list(&key, URL, "revocation", bits), "text/turtle", now());
+            } else {
+                let mut document = list(&encoded(LEAST, bits));
+                document["issuer"] = json!(key.controller());
+                let document = signed_with(document, &key, options(&key, "assertionMethod"));
+                lists.insert(URL, document.to_string(), "application/vc", now());
+            }
+            let keys = KeySource { documents: &controllers, now: now(), max_age: TimeDelta::days(1) };
+            let limits = Limits::default();
+            let memory = StatusMemory::default();
+            let mut check = StatusCheck::new(&lists, &memory, keys, TimeDelta::hours(1), &limits);
+            let mut credential = credential.clone();
+            if context_free {
+                credential.profile = crate::credential::credential::Profile::ContextFree;
+            }
+            let good = check.entry(&credential, &entry(), &mut budget());
+            good.map(|_| ()).map_err(|error| error.reason)
+        };
+        assert_eq!(judge(&[], false), Ok(()), "{key_type:?}");
+        assert_eq!(judge(&[94567], false), Err(Reason::Revoked), "{key_type:?}");
+        let known = key_type != KeyType::P384;
+        let expected = if known { Ok(()) } else { Err(Reason::StatusRetrievalError) };
+        assert_eq!(judge(&[], true), expected, "{key_type:?}");
+    }
+}
+
+#[test]
 fn a_list_in_turtle_is_for_context_free_credentials() {
     let text = |bits: &[usize]| turtle_list(&issuer(), URL, "revocation", bits);
     assert_eq!(Source::turtle(text(&[])).judge(&entry()), Ok(instant("2026-07-01T12:30:00Z")));
     assert_eq!(Source::turtle(text(&[94567])).judge(&entry()), Err(Reason::Revoked));
     unknown("of JSON-LD", Source { json_ld: true, ..Source::turtle(text(&[])) }.judge(&entry()));
     assert!(Source { json_ld: false, ..of_bits(&[]) }.judge(&entry()).is_ok());
+}
+
+#[test]
+fn a_list_in_a_jws_is_for_credentials_of_any_form() {
+    use crate::credential::issue_jose::{compact, header};
+    let in_jws = |bits: &[usize], json_ld| {
+        let header = header(&issuer(), crate::credential::jose::TokenType::Credential);
+        let text = compact(&issuer(), &header, &list(&encoded(LEAST, bits))).unwrap();
+        Source { text, media_type: "application/vc+jwt", json_ld, ..of_bits(&[]) }
+    };
+    for json_ld in [true, false] {
+        assert_eq!(in_jws(&[], json_ld).judge(&entry()), Ok(instant("2026-07-01T12:30:00Z")));
+        assert_eq!(in_jws(&[94567], json_ld).judge(&entry()), Err(Reason::Revoked));
+        let unread = Limits { status_list_bytes: 100, ..Limits::default() };
+        unknown("too long", Source { limits: unread, ..in_jws(&[], json_ld) }.judge(&entry()));
+    }
+    unknown("a line end behind", {
+        let good = in_jws(&[], true);
+        Source { text: format!("{}\n", good.text), ..good }.judge(&entry())
+    });
 }
 
 #[test]
