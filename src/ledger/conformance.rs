@@ -2,7 +2,7 @@
 
 mod model;
 
-use super::memory::{REVOKED_PER_ISSUER, WANTED_IN_ALL, WANTED_PER_ISSUER};
+use super::memory::{REVOKED_PER_ISSUER, WANTED_FOR_DAYS, WANTED_IN_ALL, WANTED_PER_ISSUER};
 use super::{
     Admission, Candidate, Entry, Exercise, Learned, Ledger, LedgerError, ListKey, ListMark, Recorded,
     Revoked, RevokedEntry, RevokedPolicy, SqliteLedger,
@@ -263,6 +263,7 @@ every_ledger! {
     a_newer_list_accepted_meanwhile_makes_stale;
     a_refusal_never_takes_a_list_back;
     wanted_lists_are_kept_once_and_within_their_quotas;
+    a_wanted_list_makes_room_for_its_own_issuers_or_when_nobody_wants_it;
     the_revocations_of_one_issuer_are_bounded;
     a_moved_count_makes_stale;
     a_moved_count_that_nothing_rests_on_is_counted_and_harmless;
@@ -578,8 +579,41 @@ fn wanted_lists_are_kept_once_and_within_their_quotas(ledger: &SqliteLedger) {
         refuse_with(ledger, &of(&format!("issuer {n}"), WANTED_PER_ISSUER));
     }
     let wanted = ledger.wanted_lists().unwrap();
-    assert_eq!(wanted.len(), WANTED_IN_ALL);
-    assert!(wanted.is_sorted() && wanted.contains(&list("alice", "00000")));
+    assert!(wanted.len() == WANTED_IN_ALL && wanted.is_sorted());
+    assert_eq!(wanted.iter().filter(|list| list.issuer == "alice").count(), WANTED_PER_ISSUER);
+}
+
+fn a_wanted_list_makes_room_for_its_own_issuers_or_when_nobody_wants_it(ledger: &SqliteLedger) {
+    let body = refused_body();
+    let at_day = |day, learned: &Learned| {
+        ledger.record(Entry { learned, now: at(day * 86_400), ..refusal_entry(&body) }).unwrap();
+    };
+    let name = |n: usize| format!("{n:05}");
+    let wanted_of = |issuer: &str| {
+        let lists = ledger.wanted_lists().unwrap().into_iter();
+        lists.filter(|list| list.issuer == issuer).map(|list| list.url).collect::<Vec<_>>()
+    };
+    // One list a day; the first is wanted again, so the second goes first.
+    for n in 0..WANTED_PER_ISSUER {
+        at_day(i64::try_from(n).unwrap(), &wants([list("alice", &name(n))]));
+    }
+    at_day(40, &wants([list("alice", &name(0))]));
+    at_day(1, &wants([list("alice", &name(0))]));
+    at_day(41, &wants([list("alice", "new")]));
+    let kept = wanted_of("alice");
+    assert_eq!(kept.len(), WANTED_PER_ISSUER);
+    assert!(kept.contains(&name(0)) && !kept.contains(&name(1)) && kept.contains(&"new".to_owned()));
+    // A full queue takes in nobody new, until something has not been wanted for long.
+    for n in 0..WANTED_IN_ALL / WANTED_PER_ISSUER {
+        let issuer = format!("issuer {n}");
+        at_day(42, &wants((0..WANTED_PER_ISSUER).map(|n| list(&issuer, &name(n)))));
+    }
+    at_day(43, &wants([list("late", "l")]));
+    assert_eq!((ledger.wanted_lists().unwrap().len(), wanted_of("late").len()), (WANTED_IN_ALL, 0));
+    at_day(40 + WANTED_FOR_DAYS, &wants([list("late", "l")]));
+    assert_eq!(wanted_of("late"), ["l"]);
+    assert_eq!(wanted_of("alice"), [name(0), "new".to_owned()], "not longer ago than that");
+    assert!(ledger.wanted_lists().unwrap().len() > 900);
 }
 
 fn the_revocations_of_one_issuer_are_bounded(ledger: &SqliteLedger) {

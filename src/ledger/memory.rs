@@ -14,9 +14,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Octets of an issuer's IRI or a list's URL that is remembered. A longer one has no status that could be known.
 pub(crate) const MAX_NAME_BYTES: usize = 2_048;
 /// URLs of status lists that one issuer has remembered as wanted: it needs two at a time, and some while it changes them.
+/// The one that was wanted longest ago makes room for another of the same issuer, and of no other.
 pub(crate) const WANTED_PER_ISSUER: usize = 32;
-/// URLs of status lists that are remembered as wanted, of all issuers.
+/// URLs of status lists that are remembered as wanted, of all issuers. Where it is full, only what nobody wanted for
+/// [`WANTED_FOR_DAYS`] makes room: a newcomer displaces nobody whose papers are in use.
 pub(crate) const WANTED_IN_ALL: usize = 1_024;
+/// Days after which a list that no credential named any more may be forgotten.
+pub(crate) const WANTED_FOR_DAYS: i64 = 90;
 /// Entries of status lists that one issuer has remembered as revoked. What is beyond it is refused as long as the
 /// issuer's list says so, and a list does not step back: only the issuer itself could sign it as good again.
 pub(crate) const REVOKED_PER_ISSUER: usize = 4_096;

@@ -255,7 +255,7 @@ impl Ledger for SqliteLedger {
         if reason.is_none() {
             admission::reserve(&transaction, &candidate, recorded.sequence())?;
         }
-        remembered::learn(&transaction, candidate.learned)?;
+        remembered::learn(&transaction, candidate.learned, candidate.now)?;
         admission::raise_high_water(&transaction, candidate.now)?;
         transaction.commit()?;
         let report = Box::new(report);
@@ -272,7 +272,7 @@ impl Ledger for SqliteLedger {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let meta = Meta::read(&transaction)?;
         let (_, report) = admission::append(&transaction, &meta, body, verdict)?;
-        remembered::learn(&transaction, learned)?;
+        remembered::learn(&transaction, learned, now)?;
         admission::raise_high_water(&transaction, now)?;
         transaction.commit()?;
         Ok(report)

@@ -139,6 +139,8 @@ mod tests {
     fn a_did_web_holds_no_part_of_a_url() {
         none(&[
             "did:web:a.example/b",
+            "did:web:a.example%3A8443/b",
+            "did:web:a.example%3A+8443",
             "did:web:user@a.example",
             "did:web:a.example?b",
             "did:web:a.example#key",

@@ -95,6 +95,9 @@ impl DocumentCache {
         match fs::metadata(folder) {
             Ok(found) if found.is_dir() => Ok(Self { folder: folder.to_path_buf() }),
             Ok(_) => Err(SourceError::of(folder, "is not a folder")),
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
+                Err(SourceError::of(folder, "there is no such folder; `writgate source add` makes it"))
+            }
             Err(cause) => Err(SourceError::of(folder, cause)),
         }
     }

@@ -315,20 +315,32 @@ mod tests {
 
     #[test]
     fn a_signed_feed_says_nothing_but_its_subjects() {
-        let changes: [&dyn Fn(&mut Value); 4] = [
-            &|document| document["credentialSubject"][0]["type"] = json!("odrld:Revoked"),
-            &|document| document["odrld:revokedPolicy"] = json!({ "id": "https://x.example/s" }),
-            &|document| {
-                document["credentialSubject"][0]["http://purl.org/dc/terms/relation"] = json!({ "id": "https://x.example/n", "odrld:revokedPolicy": { "id": "https://x.example/s" } });
-            },
-            &|document| {
+        let changes: [(&str, &dyn Fn(&mut Value)); 5] = [
+            ("not known here", &|document| {
+                document["credentialSubject"][0]["type"] = json!("odrld:Revoked");
+            }),
+            ("no odrld:Revocation", &|document| {
+                document["credentialSubject"][0].as_object_mut().unwrap().remove("type");
+            }),
+            ("the credential itself", &|document| {
+                document["odrld:revokedPolicy"] = json!({ "id": "https://x.example/s" });
+            }),
+            ("beside the credential's subjects", &|document| {
+                document["credentialSubject"][0]["http://purl.org/dc/terms/relation"] = json!({
+                    "id": "https://x.example/n",
+                    "type": "odrld:Revocation",
+                    "odrld:revokedPolicy": { "id": "https://x.example/s" },
+                });
+            }),
+            ("names no policy", &|document| {
                 document["credentialSubject"][1].as_object_mut().unwrap().remove("odrld:revokedPolicy");
-            },
+            }),
         ];
-        for (at, change) in changes.iter().enumerate() {
+        for (words, change) in changes {
             let mut document = unsigned();
             change(&mut document);
-            assert!(credential(key().controller(), &signed_by(&key(), document)).is_err(), "{at}");
+            let error = credential(key().controller(), &signed_by(&key(), document)).unwrap_err();
+            assert!(error.problem.contains(words), "{words}: {error}");
         }
     }
 }

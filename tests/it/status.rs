@@ -13,7 +13,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use writgate::credential::issue::SigningKey;
-use writgate::ledger::{Ledger, ListKey, SqliteLedger};
+use writgate::ledger::{Ledger, ListKey, Revoked, RevokedPolicy, SqliteLedger};
 use writgate::source::{CachedDocument, DocumentCache};
 use writgate::worked_example::{
     ALICE, Ask, BOB, DOMAIN, MANDATE_POLICY, MandateDraft, NOTES, sign_credential,
@@ -380,9 +380,13 @@ impl writgate::Clock for MeanwhileClock {
 #[test]
 fn what_another_process_learned_of_a_list_before_admission_counts() {
     let later = List::new(&[]).made(-10);
-    for (theirs, reason) in
-        [(later.clone(), Reason::StatusRetrievalError), (List { set: vec![INDEX], ..later }, Reason::Revoked)]
-    {
+    // The last is no newer than ours, so only what was seen in it tells.
+    let as_ours = List::new(&[INDEX]).made(-30);
+    for (theirs, reason) in [
+        (later.clone(), Reason::StatusRetrievalError),
+        (List { set: vec![INDEX], ..later }, Reason::Revoked),
+        (as_ours, Reason::Revoked),
+    ] {
         let one = Server::new();
         let other = Server::on(Arc::clone(&one.ledger));
         one.messages.set(100);
@@ -397,6 +401,28 @@ fn what_another_process_learned_of_a_list_before_admission_counts() {
         let engine = Engine::new(one.config().unwrap(), ledger, Arc::new(clock)).unwrap();
         let decided = decide(&engine, &one.ask(&[&with_revocation(INDEX)]));
         assert_eq!(refused(&decided).reason(), reason);
+    }
+}
+
+/// Threat 34: so does an ancestor's revocation.
+#[test]
+fn what_an_ancestor_revokes_before_admission_counts() {
+    for (publisher, allowed) in [(ALICE, false), (BOB, true)] {
+        let server = Server::new();
+        let [root, leaf] = two_hops(&world().mallory);
+        let statement = RevokedPolicy { publisher: publisher.to_owned(), policy: LEAF_POLICY.to_owned() };
+        let revoked = Revoked { policies: [statement].into(), ..Revoked::default() };
+        let revoking = Arc::clone(&server.ledger);
+        let meanwhile = move || revoking.mark_revoked(&revoked).unwrap();
+        let clock = MeanwhileClock(Default::default(), Box::new(meanwhile));
+        let ledger = Arc::clone(&server.ledger) as Arc<dyn Ledger>;
+        let engine = Engine::new(server.config().unwrap(), ledger, Arc::new(clock)).unwrap();
+        let decided = decide(&engine, &server.ask(&[&root, &leaf]));
+        if allowed {
+            assert_allowed(&decided);
+        } else {
+            assert_eq!(refused(&decided).reason(), Reason::Revoked);
+        }
     }
 }
 
@@ -553,6 +579,19 @@ fn a_feed_is_for_good_also_when_it_no_longer_says_so() {
     server.refuses(&mandate, Reason::Revoked);
 }
 
+/// A feed that the ledger cannot keep would be forgotten with the process.
+#[test]
+fn a_feed_that_the_ledger_cannot_keep_makes_no_engine() {
+    let server = Server::new();
+    let path = server.folder.join("ledger.db");
+    let ledger = SqliteLedger::create(&path, DOMAIN, true, noon(), TimeDelta::seconds(60)).unwrap();
+    rusqlite::Connection::open(&path).unwrap().execute_batch("DROP TABLE revoked_policies").unwrap();
+    server.publish(ALICE, &statement(MANDATE_POLICY));
+    let clock = Arc::clone(&server.clock) as Arc<dyn writgate::Clock>;
+    let engine = Engine::new(server.config().unwrap(), Arc::new(ledger), clock);
+    assert_eq!(engine.unwrap_err().setting, "revocations");
+}
+
 #[test]
 fn a_feed_that_cannot_be_read_stops_the_start_and_is_named() {
     let server = Server::new();
@@ -630,9 +669,10 @@ fn wanted_lists_come_from_verified_chains_and_are_bounded() {
             .collect();
         server.refuses(&with_status(entries.into()), Reason::StatusRetrievalError);
     }
-    let wanted = wanted();
-    assert_eq!(wanted.len(), 32);
-    assert!(wanted.contains(&list(LIST)));
+    assert_eq!(wanted().len(), 32);
+    // Its own lists make room for one that is in use.
+    server.allows(&with_revocation(INDEX));
+    assert!(wanted().len() == 32 && wanted().contains(&list(LIST)));
 }
 
 const ORGANISATION: &str = "did:web:organisation.example";
@@ -693,6 +733,7 @@ fn a_document_at_another_url_or_of_another_kind_is_nobodys() {
         ),
         ("a page", ORGANISATION_URL, "text/html", document_of(&organisation)),
         ("Turtle", ORGANISATION_URL, "text/turtle", document_of(&organisation)),
+        ("octets", ORGANISATION_URL, "application/octet-stream", document_of(&organisation)),
         ("no JSON", ORGANISATION_URL, "application/json", b"{".to_vec()),
         (
             "another id",

@@ -1,12 +1,15 @@
 //! The memory of status and revocation, each step within the caller's transaction.
 
 use super::micros;
-use crate::ledger::memory::{REVOKED_IN_ALL, REVOKED_PER_ISSUER, WANTED_IN_ALL, WANTED_PER_ISSUER};
+use crate::ledger::memory::{
+    REVOKED_IN_ALL, REVOKED_PER_ISSUER, WANTED_FOR_DAYS, WANTED_IN_ALL, WANTED_PER_ISSUER,
+};
 use crate::ledger::{
     Learned, LedgerError, ListKey, ListMark, Revoked, RevokedEntry, RevokedPolicy, StatusMemory,
 };
 use crate::message::Digest;
 use crate::request::Instant;
+use chrono::TimeDelta;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -122,7 +125,11 @@ fn accepted(transaction: &Transaction<'_>, key: &ListKey) -> Result<Option<ListM
 }
 
 /// Keeps what an evaluation learned. What another process knows better stays as it is.
-pub(super) fn learn(transaction: &Transaction<'_>, learned: &Learned) -> Result<(), LedgerError> {
+pub(super) fn learn(
+    transaction: &Transaction<'_>,
+    learned: &Learned,
+    now: Instant,
+) -> Result<(), LedgerError> {
     let mut changed = false;
     for entry in &learned.revoked {
         changed |= learn_revoked(transaction, entry)?;
@@ -131,7 +138,7 @@ pub(super) fn learn(transaction: &Transaction<'_>, learned: &Learned) -> Result<
         changed |= learn_list(transaction, key, mark)?;
     }
     for key in &learned.wanted {
-        learn_wanted(transaction, key)?;
+        learn_wanted(transaction, key, now)?;
     }
     if changed { moved(transaction) } else { Ok(()) }
 }
@@ -196,21 +203,41 @@ fn learn_list(transaction: &Transaction<'_>, key: &ListKey, mark: &ListMark) -> 
     Ok(true)
 }
 
-fn learn_wanted(transaction: &Transaction<'_>, key: &ListKey) -> Result<(), LedgerError> {
-    let known = transaction
-        .prepare_cached("SELECT 1 FROM wanted_lists WHERE issuer = ?1 AND url = ?2")?
-        .exists((&key.issuer, &key.url))?;
-    let of_issuer = "SELECT count(*) FROM wanted_lists WHERE issuer = ?1";
-    if known
-        || count(transaction, of_issuer, Some(&key.issuer))? >= WANTED_PER_ISSUER
-        || count(transaction, "SELECT count(*) FROM wanted_lists", None)? >= WANTED_IN_ALL
-    {
+fn learn_wanted(transaction: &Transaction<'_>, key: &ListKey, now: Instant) -> Result<(), LedgerError> {
+    let wanted_again = transaction
+        .prepare_cached(
+            "UPDATE wanted_lists SET wanted_us = max(wanted_us, ?3) WHERE issuer = ?1 AND url = ?2",
+        )?
+        .execute((&key.issuer, &key.url, micros(now)))?;
+    if wanted_again > 0 {
         return Ok(());
     }
+    let of_issuer = "SELECT count(*) FROM wanted_lists WHERE issuer = ?1";
+    if count(transaction, of_issuer, Some(&key.issuer))? >= WANTED_PER_ISSUER {
+        transaction
+            .prepare_cached(
+                "DELETE FROM wanted_lists WHERE issuer = ?1 AND url =
+                 (SELECT url FROM wanted_lists WHERE issuer = ?1 ORDER BY wanted_us, url LIMIT 1)",
+            )?
+            .execute((&key.issuer,))?;
+    } else if is_full(transaction)? {
+        let long_ago = now.checked_sub_signed(TimeDelta::days(WANTED_FOR_DAYS)).unwrap_or(Instant::MIN_UTC);
+        transaction
+            .prepare_cached("DELETE FROM wanted_lists WHERE wanted_us < ?1")?
+            .execute((micros(long_ago),))?;
+        if is_full(transaction)? {
+            return Ok(());
+        }
+    }
     transaction
-        .prepare_cached("INSERT INTO wanted_lists (issuer, url) VALUES (?1, ?2)")?
-        .execute((&key.issuer, &key.url))?;
+        .prepare_cached("INSERT INTO wanted_lists (issuer, url, wanted_us) VALUES (?1, ?2, ?3)")?
+        .execute((&key.issuer, &key.url, micros(now)))?;
     Ok(())
+}
+
+/// Whether as many lists are wanted as are remembered.
+fn is_full(transaction: &Transaction<'_>) -> Result<bool, LedgerError> {
+    Ok(count(transaction, "SELECT count(*) FROM wanted_lists", None)? >= WANTED_IN_ALL)
 }
 
 fn count(transaction: &Transaction<'_>, sql: &str, of: Option<&str>) -> Result<usize, LedgerError> {

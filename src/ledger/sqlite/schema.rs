@@ -80,6 +80,7 @@ CREATE TABLE accepted_lists (
 CREATE TABLE wanted_lists (
     issuer TEXT NOT NULL,
     url TEXT NOT NULL,
+    wanted_us INTEGER NOT NULL,
     PRIMARY KEY (issuer, url)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE status_memory (

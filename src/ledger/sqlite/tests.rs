@@ -2,8 +2,10 @@
 
 use super::*;
 use crate::ledger::conformance::{
-    Ask, DOMAIN, Folder, SKEW, admitted, at, ids, list, once, one_of_each, refuse_with, refused, relies_on,
+    Ask, DOMAIN, Folder, SKEW, admitted, at, entry, ids, list, once, one_of_each, refuse_with, refused,
+    relies_on,
 };
+use crate::ledger::memory::REVOKED_IN_ALL;
 use crate::ledger::{Learned, StatusMemory};
 use crate::refusal::Reason;
 use chrono::DateTime;
@@ -240,6 +242,35 @@ fn a_snapshot_sees_what_another_connection_learned() {
     drop((one, other));
     let reopened = folder.reopened();
     assert_eq!((&memory(&reopened).revoked, &memory(&reopened).lists), (&one_of_each(), &held.lists));
+}
+
+#[test]
+fn the_revocations_of_all_issuers_are_bounded() {
+    let folder = Folder::new();
+    let ledger = folder.ledger();
+    let learn = |index| {
+        let mut learned = Learned::default();
+        learned.revoked.insert(entry("alice", "l", index));
+        refuse_with(&ledger, &learned);
+    };
+    let fill = |rows: usize| {
+        let sql = format!(
+            "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {rows})
+             INSERT INTO revoked_entries SELECT 'issuer ' || n, 'l', n FROM n"
+        );
+        raw(&folder).execute_batch(&sql).unwrap();
+    };
+    fill(REVOKED_IN_ALL - 1);
+    learn(1);
+    learn(2);
+    let kept: usize = raw(&folder)
+        .query_row("SELECT count(*) FROM revoked_entries WHERE issuer = 'alice'", (), |row| {
+            row.get::<_, i64>(0)
+        })
+        .unwrap()
+        .try_into()
+        .unwrap();
+    assert_eq!(kept, 1);
 }
 
 #[test]
