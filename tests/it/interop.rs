@@ -1,6 +1,5 @@
 //! Papers of other public libraries are judged here, and ours there: Digital Bazaar's and jose on npm (`tests/interop/`),
-//! and ssi
-//! (`tests/oracle/`, a package of its own).
+//! and ssi (`tests/oracle/`, a package of its own).
 //!
 //! `npm ci` in the one folder and `cargo build` in the other make them ready; without them these tests say that they
 //! skip. With `WRITGATE_INTEROP=required` that is a failure. Each call of a library is one process for all its cases.
@@ -384,9 +383,9 @@ fn ours_verify(library: Library, setting: &Setting, papers: &[Papers]) {
             }));
         }
     }
-    let Some(answers) = library.ask(&requests) else { return };
+    let Some(answers) = library.do_all(&requests) else { return };
     for ((name, good), answer) in expected.iter().zip(answers) {
-        assert_eq!(answer["answer"]["verified"] == json!(true), *good, "{library:?}: {name}: {answer}");
+        assert_eq!(answer["verified"] == json!(true), *good, "{library:?}: {name}: {answer}");
     }
 }
 
@@ -515,9 +514,9 @@ fn our_jws_verify(library: Library) {
             verify("good", credential.as_str().unwrap(), [None, None]);
         }
     }
-    let Some(answers) = library.ask(&requests) else { return };
+    let Some(answers) = library.do_all(&requests) else { return };
     for ((name, good), answer) in expected.iter().zip(answers) {
-        assert_eq!(answer["answer"]["verified"] == json!(true), *good, "{library:?}: {name}: {answer}");
+        assert_eq!(answer["verified"] == json!(true), *good, "{library:?}: {name}: {answer}");
     }
 }
 
