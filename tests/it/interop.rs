@@ -4,7 +4,7 @@
 //! `npm ci` in the one folder and `cargo build` in the other make them ready; without them these tests say that they
 //! skip. With `WRITGATE_INTEROP=required` that is a failure. Each call of a library is one process for all its cases.
 
-use crate::support::{self, assert_allowed, grant, noon, octets, refused, world};
+use crate::support::{self, assert_allowed, assert_granted, grant, noon, octets, reason, refused, world};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use writgate::credential::KeyType;
+use std::sync::Arc;
 use writgate::credential::issue::SigningKey;
+use writgate::credential::{KeyType, StatusLists};
 use writgate::worked_example::{ALICE, Ask, BOB, MANDATE_POLICY, MandateDraft, NOTES, PolicyBinding, World};
-use writgate::{Actor, Decided, Reason};
+use writgate::{Actor, Decided, Reason, Request};
 
 // --- The libraries --------------------------------------------------------------------------------------------------
 
@@ -352,6 +353,52 @@ fn papers_signed_by_ssi_are_allowed() {
         .filter(|papers| papers.mandates.iter().all(|(_, keys)| keys.len() == 1))
         .collect();
     theirs_are_allowed(Library::Ssi, &papers);
+}
+
+#[test]
+fn status_lists_of_digital_bazaars_libraries_are_judged() {
+    const LIST: &str = "https://alice.pod.example/status/1";
+    const INDEX: usize = 94_567;
+    let setting = Setting::new();
+    let entry = |purpose: &str, index: usize| {
+        json!({
+            "type": "BitstringStatusListEntry", "statusPurpose": purpose, "statusListIndex": index.to_string(),
+            "statusListCredential": LIST,
+        })
+    };
+    let request = |key: &SigningKey, purpose: &str| {
+        json!({
+            "operation": "issueStatusList", "id": LIST, "issuer": ALICE, "statusPurpose": purpose,
+            "length": 131_072, "set": [INDEX], "keys": [secret(key)], "created": time(noon()), "now": time(noon()),
+        })
+    };
+    let cases: Vec<_> = setting
+        .alice
+        .iter()
+        .flat_map(|key| [(key, "revocation", Reason::Revoked), (key, "suspension", Reason::Suspended)])
+        .collect();
+    let requests: Vec<_> = cases.iter().map(|(key, purpose, _)| request(key, purpose)).collect();
+    let Some(lists) = Library::Npm.do_all(&requests) else { return };
+    let judge = |list: &Value, purpose: &str, index: usize| {
+        let mut draft = setting.world.mandate_draft().unwrap();
+        draft.changes = vec![(&["credentialStatus"], entry(purpose, index))];
+        let ask = Ask { credentials: vec![draft.issue().unwrap()], ..grant() };
+        let engine = support::engine();
+        let mut snapshot = engine.snapshot(noon()).unwrap();
+        let mut lists = StatusLists::default();
+        lists.insert(LIST, list.to_string(), "application/vc", noon());
+        snapshot.status_lists = Arc::new(lists);
+        let message = octets(&ask.message().unwrap());
+        engine.evaluate(&Request { message, facts: setting.world.facts(), snapshot })
+    };
+    for ((_, purpose, bit_set), list) in cases.iter().zip(&lists) {
+        assert_eq!(reason(judge(list, purpose, INDEX)), *bit_set);
+        assert_granted(&judge(list, purpose, INDEX - 1));
+        assert_granted(&judge(list, purpose, INDEX + 1));
+        let mut changed = list.clone();
+        changed["validFrom"] = json!("2026-12-01T11:00:00Z");
+        assert_eq!(reason(judge(&changed, purpose, 0)), Reason::StatusRetrievalError);
+    }
 }
 
 // --- Ours, judged there ---------------------------------------------------------------------------------------------
