@@ -268,11 +268,14 @@ fn time(instant: writgate::Instant) -> String {
     instant.to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
 }
 
+fn base58(text: &str) -> Vec<u8> {
+    bs58::decode(text.strip_prefix('z').unwrap()).into_vec().unwrap()
+}
+
 /// A key with its secret, as a Multikey and as a JWK.
 fn secret(key: &SigningKey) -> Value {
     let mut file = key.to_json();
-    let multikey = file["secretKeyMultibase"].as_str().unwrap().strip_prefix('z').unwrap().to_owned();
-    let secret = bs58::decode(multikey).into_vec().unwrap().split_off(2);
+    let secret = base58(file["secretKeyMultibase"].as_str().unwrap()).split_off(2);
     let text = |octets: &[u8]| URL_SAFE_NO_PAD.encode(octets);
     let ec = |curve: &str, point: &[u8]| {
         let (x, y) = point[1..].split_at((point.len() - 1) / 2);
@@ -280,7 +283,7 @@ fn secret(key: &SigningKey) -> Value {
     };
     file["jwk"] = match key.key_type() {
         KeyType::Ed25519 => {
-            let multikey = bs58::decode(&key.public_key_multibase()[1..]).into_vec().unwrap();
+            let multikey = base58(&key.public_key_multibase());
             json!({ "kty": "OKP", "crv": "Ed25519", "x": text(&multikey[2..]), "d": text(&secret) })
         }
         KeyType::P256 => {
@@ -299,7 +302,7 @@ fn secret(key: &SigningKey) -> Value {
 fn tampered(presentation: &Value) -> Vec<(&'static str, Value)> {
     let flip = |proof: &mut Value| {
         let value = proof["proofValue"].as_str().unwrap();
-        let mut octets = bs58::decode(&value[1..]).into_vec().unwrap();
+        let mut octets = base58(value);
         let last = octets.last_mut().unwrap();
         *last ^= 1;
         proof["proofValue"] = format!("z{}", bs58::encode(octets).into_string()).into();
