@@ -18,7 +18,7 @@ pub(crate) mod issue_jose;
 pub(crate) mod jose;
 mod jose_presentation;
 pub(crate) mod key;
-mod node;
+pub(crate) mod node;
 mod node_object;
 pub(crate) mod presentation;
 pub(crate) mod presentation_graph;

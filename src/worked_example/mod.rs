@@ -166,6 +166,14 @@ impl World {
     }
 }
 
+/// Signs a credential of any kind, whatever it says, for assertion.
+///
+/// # Errors
+/// [`ExampleError::Issue`]
+pub fn sign_credential(key: &SigningKey, document: Value, created: Instant) -> Result<Value, ExampleError> {
+    forge::sign(key, document, "assertionMethod", created, serde_json::Map::new())
+}
+
 /// The conversation of the example.
 pub const CONTEXT: &str = "ctx-1";
 

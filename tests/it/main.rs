@@ -17,5 +17,6 @@ mod interop;
 mod jose;
 mod mutation;
 mod public_interface;
+mod status;
 mod support;
 mod vectors;

@@ -127,10 +127,10 @@ fn no_authorization_part_is_missing() {
 }
 
 #[test]
-fn a_jose_presentation_is_of_an_unknown_suite() {
+fn what_is_no_jws_is_malformed() {
     let mut case = Case::new(NONCE, DOMAIN);
     case.envelope.presentation = Some(PresentationPart::Jose { jws: "a.b.c".to_owned() });
-    assert_eq!(case.verify().err(), Some(Reason::UnknownCryptosuite));
+    assert_eq!(case.verify().err(), Some(Reason::Malformed));
 }
 
 #[test]

@@ -172,7 +172,7 @@ fn the_end_of_a_constraint_ends_the_grant() {
 #[test]
 fn a_revoked_policy_denies_here_too() {
     let mut case = Case::new(READ);
-    case.request.snapshot.revoked.insert(ex("p"));
+    std::sync::Arc::make_mut(&mut case.request.snapshot.memory).revoked.ids.insert(ex("p"));
     assert_eq!(case.reason(), Some(Reason::PolicyDenied));
 }
 
