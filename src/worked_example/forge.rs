@@ -8,8 +8,12 @@ use crate::rdf::Budget;
 use crate::request::Instant;
 use serde_json::{Map, Value};
 
-/// Signs a document for a purpose, with `more` among the signed options.
-pub(super) fn sign(
+/// Signs any document for a purpose, with `more` among the signed options, in place of the usual ones where they have the
+/// same names. Nothing is read back: this is for papers that should be refused.
+///
+/// # Errors
+/// [`ExampleError::Issue`] where the document or the options have no canonical form.
+pub fn sign(
     key: &SigningKey,
     document: Value,
     purpose: &str,

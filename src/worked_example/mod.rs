@@ -10,6 +10,7 @@ mod jws;
 mod mandate;
 
 pub use ask::Ask;
+pub use forge::sign;
 pub use intent::{Intent, IntentAction};
 pub use jws::JwsDraft;
 pub use mandate::{MandateDraft, PolicyBinding};
