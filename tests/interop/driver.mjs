@@ -10,6 +10,7 @@ import {cryptosuite as ecdsa} from '@digitalbazaar/ecdsa-rdfc-2019-cryptosuite';
 import * as EcdsaMultikey from '@digitalbazaar/ecdsa-multikey';
 import * as Ed25519Multikey from '@digitalbazaar/ed25519-multikey';
 import * as jose from 'jose';
+import * as statusList from '@digitalbazaar/vc-bitstring-status-list';
 
 const MULTIKEY = 'https://w3id.org/security/multikey/v1';
 const DID = 'https://www.w3.org/ns/did/v1';
@@ -68,6 +69,14 @@ const operations = {
     return said(await vc.verify({
       presentation, challenge, domain, suite: verifiers(), documentLoader: loaderFor(controllers), now: new Date(now)
     }));
+  },
+
+  // {id, issuer, statusPurpose, length, set, keys, created, now}: a list with these indices set.
+  async issueStatusList({id, issuer, statusPurpose, length, set, ...input}) {
+    const list = await statusList.createList({length});
+    set.forEach(index => list.setStatus(index, true));
+    const credential = await statusList.createCredential({id, list, statusPurpose});
+    return operations.issue({credential: {...credential, issuer}, ...input});
   },
 
   // {payload, typ, cty, key}

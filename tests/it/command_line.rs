@@ -178,7 +178,7 @@ fn from_keys_to_allow(scratch: &Scratch, owner: &str, agent: &str) {
     assert!(explained.contains("ALLOW") && explained.contains("holder"), "{explained}");
     let bound_instead = writgate_in(&scratch.0, &["decide", "message.json", "--challenge", &bound]);
     assert!(bound_instead.stdout.contains("the server's own challenge"), "{}", bound_instead.stdout);
-    in_a_jws(&scratch, &agent, &until, &hash);
+    in_a_jws(scratch, agent, &until, &hash);
     // Exit codes: 1 refuse (a replay), 3 not ours, 2 could not run.
     assert_eq!(scratch.status(&["decide", "message.json", "--challenge", &nonce]), 1);
     scratch.write("prose.json", r#"{"messageId":"p","role":"ROLE_USER","parts":[{"text":"hello"}]}"#);

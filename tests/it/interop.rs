@@ -1,11 +1,10 @@
 //! Papers of other public libraries are judged here, and ours there: Digital Bazaar's and jose on npm (`tests/interop/`),
-//! and ssi
-//! (`tests/oracle/`, a package of its own).
+//! and ssi (`tests/oracle/`, a package of its own).
 //!
 //! `npm ci` in the one folder and `cargo build` in the other make them ready; without them these tests say that they
 //! skip. With `WRITGATE_INTEROP=required` that is a failure. Each call of a library is one process for all its cases.
 
-use crate::support::{self, assert_allowed, grant, noon, octets, refused, world};
+use crate::support::{self, assert_allowed, assert_granted, grant, noon, octets, reason, refused, world};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
@@ -13,10 +12,11 @@ use serde_json::{Value, json};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use writgate::credential::KeyType;
+use std::sync::Arc;
 use writgate::credential::issue::SigningKey;
+use writgate::credential::{KeyType, StatusLists};
 use writgate::worked_example::{ALICE, Ask, BOB, MANDATE_POLICY, MandateDraft, NOTES, PolicyBinding, World};
-use writgate::{Actor, Decided, Reason};
+use writgate::{Actor, Decided, Reason, Request};
 
 // --- The libraries --------------------------------------------------------------------------------------------------
 
@@ -268,11 +268,14 @@ fn time(instant: writgate::Instant) -> String {
     instant.to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
 }
 
+fn base58(text: &str) -> Vec<u8> {
+    bs58::decode(text.strip_prefix('z').unwrap()).into_vec().unwrap()
+}
+
 /// A key with its secret, as a Multikey and as a JWK.
 fn secret(key: &SigningKey) -> Value {
     let mut file = key.to_json();
-    let multikey = file["secretKeyMultibase"].as_str().unwrap().strip_prefix('z').unwrap().to_owned();
-    let secret = bs58::decode(multikey).into_vec().unwrap().split_off(2);
+    let secret = base58(file["secretKeyMultibase"].as_str().unwrap()).split_off(2);
     let text = |octets: &[u8]| URL_SAFE_NO_PAD.encode(octets);
     let ec = |curve: &str, point: &[u8]| {
         let (x, y) = point[1..].split_at((point.len() - 1) / 2);
@@ -280,7 +283,7 @@ fn secret(key: &SigningKey) -> Value {
     };
     file["jwk"] = match key.key_type() {
         KeyType::Ed25519 => {
-            let multikey = bs58::decode(&key.public_key_multibase()[1..]).into_vec().unwrap();
+            let multikey = base58(&key.public_key_multibase());
             json!({ "kty": "OKP", "crv": "Ed25519", "x": text(&multikey[2..]), "d": text(&secret) })
         }
         KeyType::P256 => {
@@ -299,7 +302,7 @@ fn secret(key: &SigningKey) -> Value {
 fn tampered(presentation: &Value) -> Vec<(&'static str, Value)> {
     let flip = |proof: &mut Value| {
         let value = proof["proofValue"].as_str().unwrap();
-        let mut octets = bs58::decode(&value[1..]).into_vec().unwrap();
+        let mut octets = base58(value);
         let last = octets.last_mut().unwrap();
         *last ^= 1;
         proof["proofValue"] = format!("z{}", bs58::encode(octets).into_string()).into();
@@ -355,6 +358,52 @@ fn papers_signed_by_ssi_are_allowed() {
     theirs_are_allowed(Library::Ssi, &papers);
 }
 
+#[test]
+fn status_lists_of_digital_bazaars_libraries_are_judged() {
+    const LIST: &str = "https://alice.pod.example/status/1";
+    const INDEX: usize = 94_567;
+    let setting = Setting::new();
+    let entry = |purpose: &str, index: usize| {
+        json!({
+            "type": "BitstringStatusListEntry", "statusPurpose": purpose, "statusListIndex": index.to_string(),
+            "statusListCredential": LIST,
+        })
+    };
+    let request = |key: &SigningKey, purpose: &str| {
+        json!({
+            "operation": "issueStatusList", "id": LIST, "issuer": ALICE, "statusPurpose": purpose,
+            "length": 131_072, "set": [INDEX], "keys": [secret(key)], "created": time(noon()), "now": time(noon()),
+        })
+    };
+    let cases: Vec<_> = setting
+        .alice
+        .iter()
+        .flat_map(|key| [(key, "revocation", Reason::Revoked), (key, "suspension", Reason::Suspended)])
+        .collect();
+    let requests: Vec<_> = cases.iter().map(|(key, purpose, _)| request(key, purpose)).collect();
+    let Some(lists) = Library::Npm.do_all(&requests) else { return };
+    let judge = |list: &Value, purpose: &str, index: usize| {
+        let mut draft = setting.world.mandate_draft().unwrap();
+        draft.changes = vec![(&["credentialStatus"], entry(purpose, index))];
+        let ask = Ask { credentials: vec![draft.issue().unwrap()], ..grant() };
+        let engine = support::engine();
+        let mut snapshot = engine.snapshot(noon()).unwrap();
+        let mut lists = StatusLists::default();
+        lists.insert(LIST, list.to_string(), "application/vc", noon());
+        snapshot.status_lists = Arc::new(lists);
+        let message = octets(&ask.message().unwrap());
+        engine.evaluate(&Request { message, facts: setting.world.facts(), snapshot })
+    };
+    for ((_, purpose, bit_set), list) in cases.iter().zip(&lists) {
+        assert_eq!(reason(judge(list, purpose, INDEX)), *bit_set);
+        assert_granted(&judge(list, purpose, INDEX - 1));
+        assert_granted(&judge(list, purpose, INDEX + 1));
+        let mut changed = list.clone();
+        changed["validFrom"] = json!("2026-12-01T11:00:00Z");
+        assert_eq!(reason(judge(&changed, purpose, 0)), Reason::StatusRetrievalError);
+    }
+}
+
 // --- Ours, judged there ---------------------------------------------------------------------------------------------
 
 /// Has the library verify our papers, good and changed.
@@ -384,9 +433,9 @@ fn ours_verify(library: Library, setting: &Setting, papers: &[Papers]) {
             }));
         }
     }
-    let Some(answers) = library.ask(&requests) else { return };
+    let Some(answers) = library.do_all(&requests) else { return };
     for ((name, good), answer) in expected.iter().zip(answers) {
-        assert_eq!(answer["answer"]["verified"] == json!(true), *good, "{library:?}: {name}: {answer}");
+        assert_eq!(answer["verified"] == json!(true), *good, "{library:?}: {name}: {answer}");
     }
 }
 
@@ -515,9 +564,9 @@ fn our_jws_verify(library: Library) {
             verify("good", credential.as_str().unwrap(), [None, None]);
         }
     }
-    let Some(answers) = library.ask(&requests) else { return };
+    let Some(answers) = library.do_all(&requests) else { return };
     for ((name, good), answer) in expected.iter().zip(answers) {
-        assert_eq!(answer["answer"]["verified"] == json!(true), *good, "{library:?}: {name}: {answer}");
+        assert_eq!(answer["verified"] == json!(true), *good, "{library:?}: {name}: {answer}");
     }
 }
 

@@ -13,8 +13,8 @@ use crate::vocab::{cred, sec, svc};
 use chrono::TimeDelta;
 use oxrdf::{GraphNameRef, Quad};
 
-const CHALLENGE: &str = "nonce-of-16-octets";
-const DOMAIN: &str = "https://server.example";
+pub(super) const CHALLENGE: &str = "nonce-of-16-octets";
+pub(super) const DOMAIN: &str = "https://server.example";
 
 pub(super) fn read(document: &Value) -> Result<Credential, Reason> {
     context_free::credential(document, &Limits::default(), &mut budget()).map_err(|error| error.reason)
@@ -463,7 +463,7 @@ fn presentation() -> Value {
     presented_by(unsigned_presentation(vec![signed(unsigned())]), &holder(), options)
 }
 
-fn check_with(document: &Value, documents: &ControllerDocuments, actor: &str) -> Option<Reason> {
+pub(super) fn check_with(document: &Value, documents: &ControllerDocuments, actor: &str) -> Option<Reason> {
     let actor = Actor::Authenticated(actor.to_owned());
     let expected = Expected {
         nonce: Some(CHALLENGE),

@@ -1,6 +1,6 @@
 //! `ecdsa-rdfc-2019`: keys of P-256 and P-384 wherever Ed25519 signs, and what of their signatures is refused.
 
-use super::context_free::{signed_by, unsigned};
+use super::context_free::{CHALLENGE, DOMAIN, answer, check_with, presented_by, signed_by, unsigned};
 use super::*;
 use crate::credential::context_free;
 use crate::credential::controller::KeySource;
@@ -417,4 +417,24 @@ fn the_context_free_profile_takes_p256_and_not_p384() {
     assert_eq!(judge(&with_signature(&document, &twin(&signature, KeyType::P256))), Ok(()));
     assert_eq!(judge(&with_signature(&document, &[1; 64])), Err(Reason::InvalidSignature));
     assert_eq!(judge(&by(&ec(KeyType::P384, 1))), Err(Reason::InvalidSignature));
+}
+
+#[test]
+fn a_context_free_presentation_is_by_p256_and_not_by_p384() {
+    let presented = |key: &SigningKey| {
+        let mut credential = unsigned();
+        credential["credentialSubject"]["authorizes"] = json!(key.controller());
+        let credential = signed_by(credential, &issuer(), options(&issuer(), "assertionMethod"));
+        let presentation = json!({ "holder": key.controller(), "verifiableCredential": [credential] });
+        presented_by(presentation, key, answer(key, "authentication", CHALLENGE, DOMAIN))
+    };
+    let check = |key: &SigningKey, document: &Value| {
+        check_with(document, &ControllerDocuments::default(), key.controller())
+    };
+    let key = ec(KeyType::P256, 2);
+    let document = presented(&key);
+    assert_eq!(check(&key, &document), None);
+    assert_eq!(check(&key, &with_signature(&document, &[1; 64])), Some(Reason::InvalidSignature));
+    let key = ec(KeyType::P384, 2);
+    assert_eq!(check(&key, &presented(&key)), Some(Reason::InvalidSignature));
 }

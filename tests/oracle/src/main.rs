@@ -115,8 +115,9 @@ async fn verify_jws(request: &Value) -> Result<Value, Box<dyn Error>> {
     let public: JWK = serde_json::from_value(public)?;
     let mut parameters = VerificationParameters::from_resolver(public);
     parameters.date_time = Some(request["now"].as_str().ok_or("now")?.parse()?);
-    Ok(match jws.verify(parameters).await? {
-        Ok(()) => json!({ "verified": true }),
+    Ok(match jws.verify(parameters).await {
+        Ok(Ok(())) => json!({ "verified": true }),
+        Ok(Err(why)) => json!({ "verified": false, "why": why.to_string() }),
         Err(why) => json!({ "verified": false, "why": why.to_string() }),
     })
 }
@@ -163,8 +164,9 @@ async fn verify(document: &Value, request: &Value, methods: Methods) -> Result<V
     let document: AnyDataIntegrity = serde_json::from_value(document.clone())?;
     let mut parameters = VerificationParameters::from_resolver(methods);
     parameters.date_time = Some(request["now"].as_str().ok_or("now")?.parse()?);
-    Ok(match document.verify(parameters).await? {
-        Ok(()) => json!({ "verified": true }),
+    Ok(match document.verify(parameters).await {
+        Ok(Ok(())) => json!({ "verified": true }),
+        Ok(Err(why)) => json!({ "verified": false, "why": why.to_string() }),
         Err(why) => json!({ "verified": false, "why": why.to_string() }),
     })
 }
