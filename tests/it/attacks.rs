@@ -445,3 +445,21 @@ fn a_count_anywhere_in_a_chain_is_kept_by_admission() {
         assert!(counts.values().all(|count| *count == 2), "{counts:?}");
     }
 }
+
+/// Threat 34: what is known of a status ends, and the grant with it.
+#[test]
+fn a_grant_ends_with_the_freshness_of_its_status_list() {
+    let mut three = Three::new();
+    let end = |three: &Three| {
+        let evaluation = three.evaluate();
+        assert_granted(&evaluation);
+        evaluation.report.not_after.unwrap()
+    };
+    let fresh = end(&three);
+    let list = crate::three::status_list(&three.world.agent, crate::three::LIST);
+    let retrieved = noon() - TimeDelta::hours(1) + TimeDelta::seconds(7);
+    three.lists.insert(crate::three::LIST, list, "application/vc", retrieved);
+    let soon = end(&three);
+    assert_eq!(soon, "2026-12-01T12:00:07.000Z");
+    assert!(soon < fresh, "{soon} {fresh}");
+}

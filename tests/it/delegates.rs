@@ -27,8 +27,8 @@ fn mutants(three: &Three) -> Vec<Mutant> {
     others.extend([MIDDLE.to_owned(), LEAF.to_owned(), three.worker.did_key()]);
     others.extend([three.world.agent_id(), three.world.mallory.did_key()]);
     let mut found = Vec::new();
-    for hop in 1..3 {
-        let mut document = issued[hop].clone();
+    for (hop, issued) in issued.iter().enumerate().skip(1) {
+        let mut document = issued.clone();
         document.as_object_mut().unwrap().remove("proof");
         let (key, created) = (&three.hops[hop].key, three.hops[hop].created);
         let mut add = |what, pointer: &str, changed: Value, options: Map<String, Value>| {

@@ -306,7 +306,8 @@ fn no_mutant_of_three_hops_says_more_than_was_signed() {
 fn no_other_facts_of_the_caller_fit_a_message_of_three_hops() {
     let three = Three::new();
     let message = three.ask().message().unwrap();
-    let changes: [(&str, fn(&mut Judge)); 8] = [
+    type Change = fn(&mut Judge);
+    let changes: [(&str, Change); 8] = [
         ("another challenge", |judge| judge.facts.challenge = Some("n-other".to_owned())),
         ("no challenge", |judge| judge.facts.challenge = None),
         ("another domain", |judge| judge.facts.domain = Some("https://other.example/agent".to_owned())),

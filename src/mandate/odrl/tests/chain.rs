@@ -295,3 +295,19 @@ fn an_unusable_policy_denies_the_whole_chain() {
     let denial = denied(Ask::new().of(&[root(&format!("{ROOT} ; {GRANT}")), bad]));
     assert_eq!((denial.hop, denial.policy.as_deref()), (Some(1), Some("https://x.example/q")));
 }
+
+/// Every delegated policy is somebody's: one in the middle too, whose rules alone name the next hop.
+#[test]
+fn a_delegated_policy_in_the_middle_has_an_assignee() {
+    let first = root(&grant_with(&format!("odrl:constraint {}", depth("lteq", "2"))));
+    let last = hop("q", "b", "agent", "m", "odrl:permission [ odrl:action odrl:read ]");
+    let middle = |assignee: &str| {
+        policy(&format!(
+            "ex:m a odrl:Agreement ; odrl:assigner ex:a {assignee} ; odrld:delegatedUnder ex:p ;
+             odrl:permission [ odrl:action odrl:read, odrl:grantUse ; odrl:assignee ex:b ] ."
+        ))
+    };
+    assert!(Ask::new().permitted(&[first.clone(), middle("; odrl:assignee ex:b"), last.clone()]));
+    let denial = denied(Ask::new().of(&[first, middle(""), last]));
+    assert_eq!((denial.hop, denial.detail.as_str()), (Some(1), "a delegated policy has no assignee"));
+}

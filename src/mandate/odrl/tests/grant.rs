@@ -524,3 +524,35 @@ proptest::proptest! {
         }
     }
 }
+
+/// A prohibition of a chain that nobody needs begins all the same.
+#[test]
+fn a_second_chain_that_is_not_needed_still_ends_the_grant() {
+    let later =
+        "odrl:prohibition [ odrl:action odrl:read ; odrl:constraint [ odrl:leftOperand odrl:dateTime ;
+        odrl:operator odrl:gt ; odrl:rightOperand \"2026-06-16T13:00:00Z\"^^xsd:dateTime ] ]";
+    let mut case = composed(READ, &format!("{READ} ; {later}"));
+    case.actor = ex("agent");
+    assert_eq!(
+        case.evaluate().unwrap().not_after(),
+        "2026-06-16T13:00:00Z".parse::<crate::request::Instant>().unwrap()
+    );
+}
+
+/// Whoever a policy of the chain is for is a party of it, although the credential names another.
+#[test]
+fn an_assignee_of_a_policy_is_a_party_of_its_chain() {
+    let body = |constraint: &str| {
+        format!("odrl:permission [ odrl:action acl:Control ; odrl:assignee ex:agent {constraint} ]")
+    };
+    let case = |constraint: &str| {
+        let mut case = grant_of("odrl:permission [ odrl:action acl:Control ]", "friend", acl::READ);
+        assert!(case.evaluate().is_ok(), "a friend of nobody");
+        case.hops = vec![credential("p", "owner", "friend", &body(constraint))];
+        case.hops[0].authorizes = Some(ex("agent"));
+        case
+    };
+    assert_eq!(case("").reason(), Some(Reason::PolicyDenied));
+    let named = "; odrl:constraint [ odrl:leftOperand odrl:recipient ; odrl:operator odrl:eq ; odrl:rightOperand ex:friend ]";
+    assert!(case(named).evaluate().is_ok());
+}

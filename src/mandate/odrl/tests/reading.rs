@@ -295,3 +295,36 @@ fn what_is_inherited_or_multiplied_counts_for_each_copy() {
     assert!(duty(20).is_ok());
     assert_eq!(duty(900), Err(PolicyError::TooLarge("constraints")));
 }
+
+/// Who describes an action might mean less than the action. A thing may be described in other words.
+#[test]
+fn an_action_that_is_described_is_not_the_action() {
+    let described = |node: &str, by: &str| {
+        format!(
+            "ex:p a odrl:Set ; odrl:permission [ odrl:action odrl:read ; odrl:target ex:thing ] . {node} {by} ."
+        )
+    };
+    for (node, by, expected) in [
+        ("odrl:read", "ex:only ex:weekdays", false),
+        ("odrl:read", "odrl:includedIn odrl:use", false),
+        ("odrl:read", "rdfs:label \"read\"", true),
+        ("ex:thing", "ex:colour ex:red", true),
+        ("ex:thing", "odrl:unit ex:one", false),
+    ] {
+        assert_eq!(Ask::new().permitted(&[policy(&described(node, by))]), expected, "{node} {by}");
+    }
+}
+
+/// The target of the policy is that of an obligation without its own, and not of a duty, which is of its permission.
+#[test]
+fn an_obligation_inherits_the_policys_target() {
+    let duties = |body: &str| -> Vec<Option<String>> {
+        let policy =
+            owned(&format!("odrl:target ex:thing ; odrl:permission [ odrl:action odrl:read ] ; {body}"));
+        granted(Ask::new().of(&[policy])).obligations.into_iter().map(|duty| duty.target).collect()
+    };
+    let thing = Some("https://x.example/thing".to_owned());
+    assert_eq!(duties("odrl:obligation [ odrl:action odrl:inform ]"), [thing]);
+    let own = Some("https://x.example/other".to_owned());
+    assert_eq!(duties("odrl:obligation [ odrl:action odrl:inform ; odrl:target ex:other ]"), [own]);
+}

@@ -347,7 +347,8 @@ fn an_unusable_policy_at_any_hop_denies_by_permission_and_by_prohibition() {
                             let spoiled = bad && place == at;
                             let (of_policy, of_rule) = if spoiled { (of_policy, of_rule) } else { ("", "") };
                             let class = if spoiled { class } else { "odrl:Agreement" };
-                            let under = (place > 0).then(|| format!("odrld:delegatedUnder ex:p{} ;", place - 1)).unwrap_or_default();
+                            let parent = place.checked_sub(1).map(|parent| format!("odrld:delegatedUnder ex:p{parent} ;"));
+                            let under = parent.unwrap_or_default();
                             // A rule of another action, so that nothing but the defect can deny.
                             policy(&format!(
                                 "ex:p{place} a {class} ; odrl:assigner ex:{} ; odrl:assignee ex:{} ; {under} {of_policy}
