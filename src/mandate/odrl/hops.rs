@@ -355,7 +355,7 @@ impl<'a> Chain<'a> {
 
 /// Whether a matched `grantUse` permission lets `assigner` delegate this deep, and to this child. `obligations` are the
 /// policy's, which are those of each of its grants.
-fn delegates(
+pub(super) fn delegates(
     rule: &Rule,
     obligations: &[Duty],
     assigner: &str,
@@ -409,7 +409,7 @@ fn delegates(
 }
 
 /// `delegationDepth lt|lteq|eq n`, with one whole number that is not negative.
-fn is_depth_bound(constraint: &Constraint) -> bool {
+pub(super) fn is_depth_bound(constraint: &Constraint) -> bool {
     let Constraint::Compare { operand, operator, right } = constraint else { return false };
     let [Value::Literal { text, .. }] = right.as_slice() else { return false };
     operand == odrld::DELEGATION_DEPTH
@@ -451,7 +451,7 @@ fn expected_by(constraint: &Constraint) -> Option<String> {
 }
 
 /// A rule in words.
-fn in_words(kind: &str, rule: &Rule) -> String {
+pub(super) fn in_words(kind: &str, rule: &Rule) -> String {
     let mut words = format!("{kind} of {}", names(&rule.actions));
     if !rule.targets.is_empty() {
         words.push_str(&format!(" on {}", names(&rule.targets)));
@@ -465,7 +465,7 @@ fn in_words(kind: &str, rule: &Rule) -> String {
     words
 }
 
-fn names<'n>(names: impl IntoIterator<Item = &'n Named>) -> String {
+pub(super) fn names<'n>(names: impl IntoIterator<Item = &'n Named>) -> String {
     let words: BTreeSet<&str> = names
         .into_iter()
         .map(|name| match name {
@@ -477,6 +477,6 @@ fn names<'n>(names: impl IntoIterator<Item = &'n Named>) -> String {
 }
 
 /// An ODRL term by its local name; every other IRI whole.
-fn short(iri: &str) -> &str {
+pub(super) fn short(iri: &str) -> &str {
     iri.strip_prefix(odrl::NS).unwrap_or(iri)
 }

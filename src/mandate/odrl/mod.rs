@@ -3,7 +3,9 @@
 //! Undetermined never helps the requester: a permission does not match on it, a prohibition does.
 
 pub(crate) mod action;
+pub(crate) mod contain;
 mod delegation;
+pub(crate) mod draft;
 pub(crate) mod evaluate;
 pub(crate) mod facts;
 pub(crate) mod hops;

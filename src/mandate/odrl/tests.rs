@@ -16,6 +16,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 mod chain;
+mod contain;
 mod grant;
 mod properties;
 mod reading;
