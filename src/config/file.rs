@@ -209,20 +209,7 @@ impl ConfigFile {
     }
 
     fn controller_documents(&self, folder: &Path, now: Instant) -> Result<ControllerDocuments, ConfigError> {
-        let mut documents = ControllerDocuments::default();
-        for path in files_of(&self.base.join(folder), &["json"])? {
-            let setting = || path.display().to_string();
-            let text = read_text(&path)?;
-            let document = strict_json::read(text.as_bytes(), &Limits::default())
-                .map_err(|cause| ConfigError::new(setting(), cause.to_string()))?;
-            let id = document.get("id").and_then(serde_json::Value::as_str).map(str::to_owned);
-            let id = id.ok_or_else(|| ConfigError::new(setting(), "has no `id`"))?;
-            if documents.find(&id).is_some() {
-                return Err(ConfigError::new(setting(), format!("a second document of {id}")));
-            }
-            documents.insert(id, document, now);
-        }
-        Ok(documents)
+        controllers_of_folder(&self.base.join(folder), now)
     }
 
     fn policy_store(&self, folder: &Path, now: Instant) -> Result<PolicyStore, ConfigError> {
@@ -235,6 +222,24 @@ impl ConfigFile {
         }
         Ok(store)
     }
+}
+
+/// The controller documents of a folder, as retrieved at `now`.
+pub(crate) fn controllers_of_folder(folder: &Path, now: Instant) -> Result<ControllerDocuments, ConfigError> {
+    let mut documents = ControllerDocuments::default();
+    for path in files_of(folder, &["json"])? {
+        let setting = || path.display().to_string();
+        let text = read_text(&path)?;
+        let document = strict_json::read(text.as_bytes(), &Limits::default())
+            .map_err(|cause| ConfigError::new(setting(), cause.to_string()))?;
+        let id = document.get("id").and_then(serde_json::Value::as_str).map(str::to_owned);
+        let id = id.ok_or_else(|| ConfigError::new(setting(), "has no `id`"))?;
+        if documents.find(&id).is_some() {
+            return Err(ConfigError::new(setting(), format!("a second document of {id}")));
+        }
+        documents.insert(id, document, now);
+    }
+    Ok(documents)
 }
 
 /// The RDF media type that a file's ending stands for.

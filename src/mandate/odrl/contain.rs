@@ -518,7 +518,7 @@ fn own_depth(rule: &Rule) -> Result<usize, Excess> {
 const DEEPEST: usize = 64;
 
 /// Whether `delegationDepth` may be this.
-fn depth_holds(bound: &Constraint, depth: usize) -> bool {
+pub(super) fn depth_holds(bound: &Constraint, depth: usize) -> bool {
     let Constraint::Compare { operator, right, .. } = bound else { return false };
     let depth = Value::integer(u64::try_from(depth).unwrap_or(u64::MAX)).read(Kind::Integer);
     let bound = right.first().and_then(|right| right.read(Kind::Integer));

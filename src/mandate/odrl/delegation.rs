@@ -371,6 +371,13 @@ const MODES: [&str; 4] = [acl::READ, acl::WRITE, acl::APPEND, acl::CONTROL];
 const GRANT_NOT_NAMED: &str =
     "a grant to a party of the chain, or of acl:Control, needs a permission that names it";
 
+impl Denial {
+    /// The refusal of a phase for this denial by one of its hops.
+    pub(crate) fn into_refusal(self, reason: Reason, phase: Phase, hops: &[Hop]) -> Refusal {
+        refusal(reason, phase, self, hops)
+    }
+}
+
 fn refusal(reason: Reason, phase: Phase, denial: Denial, hops: &[Hop]) -> Refusal {
     Refusal::new(Stage::Policy, reason).with(|evidence| {
         evidence.credential =

@@ -1,9 +1,11 @@
 //! A delegation chain of policies against one request (`mandate.md` 6), as a pure function.
 
-use super::evaluate::{Judge, OdrlRequest, Question, RuleKind, Truth, unchanged_until};
+use super::contain::{depth_holds, names_action};
+use super::evaluate::{CountSource, Judge, OdrlRequest, Question, RuleKind, Truth, Work, unchanged_until};
 use super::model::{Conflict, Constraint, Duty, Named, Operator, Policy, Rule, Words, local_name};
 use super::value::Value;
 use crate::decision::Obligation;
+use crate::limits::Limits;
 use crate::request::Instant;
 use crate::vocab::{odrl, odrld};
 use std::borrow::Borrow;
@@ -51,6 +53,31 @@ pub(crate) fn evaluate_chain<P: Borrow<Policy>>(
         Ok(grant) => ChainVerdict::Permit(grant),
         Err(denial) => ChainVerdict::Deny(denial),
     }
+}
+
+/// What can be said of a chain before anything is asked of it: its policies can be used, and each could be passed on to
+/// the next. A chain for which this holds may still deny every request.
+///
+/// # Errors
+/// Why it denies every request.
+pub(crate) fn before_any_request(
+    policies: &[&Policy],
+    instant: Instant,
+    revoked: &BTreeSet<String>,
+    max_length: usize,
+) -> Result<(), Box<Denial>> {
+    let request = OdrlRequest::new(
+        ("", "", ""),
+        &BTreeMap::new(),
+        instant,
+        chrono::TimeDelta::zero(),
+        CountSource::Attributes,
+        std::sync::Arc::default(),
+        Work::new(&Limits::default()),
+    );
+    let chain = Chain { policies, request: &request, root_is_owner: true };
+    chain.admissible(revoked, max_length)?;
+    (1..policies.len()).enumerate().try_for_each(|(parent, child)| chain.possible_edge(parent, child))
 }
 
 /// A chain and what is asked of it.
@@ -139,6 +166,20 @@ impl<'a> Chain<'a> {
 
     /// One delegation: the parent lets the child's assigner pass its permission on, this deep, and to this child.
     fn edge(&self, parent: usize, child: usize, grant: &mut ChainGrant) -> Result<(), Box<Denial>> {
+        let (from, to, assigner) = self.link(parent, child)?;
+        let below = self.policies.len() - child;
+        let asked = self.question(parent, assigner, odrl::GRANT_USE, u64::try_from(below).ok());
+        let matched: Matched<'_> = self.permit(parent, asked)?;
+        let usable = self.usable(parent, matched, |rule| {
+            delegates(rule, &from.obligations, assigner, below, to.id())
+        })?;
+        self.add(parent, asked, &usable, grant);
+        Ok(())
+    }
+
+    /// What every edge needs, whatever is asked: an agreement between two parties under the policy before it. Gives
+    /// both policies and the child's assigner.
+    fn link(&self, parent: usize, child: usize) -> Result<(&'a Policy, &'a Policy, &'a str), Box<Denial>> {
         let (Some(from), Some(to)) = (self.policies.get(parent), self.policies.get(child)) else {
             return Err(self.deny(child, "the chain has a gap"));
         };
@@ -157,24 +198,55 @@ impl<'a> Chain<'a> {
             denial.expected = Some(from.id().to_owned());
             return Err(denial);
         }
-        let below = self.policies.len() - child;
-        let asked = self.question(parent, assigner, odrl::GRANT_USE, u64::try_from(below).ok());
-        let matched: Matched<'_> = self.permit(parent, asked)?;
+        Ok((from, to, assigner))
+    }
+
+    /// The rules that pass; where none does, why the first did not.
+    fn usable(
+        &self,
+        hop: usize,
+        rules: Matched<'a>,
+        passes: impl Fn(&Rule) -> Result<(), Box<Denial>>,
+    ) -> Result<Matched<'a>, Box<Denial>> {
         let (mut usable, mut problem) = (Vec::new(), None);
-        for rule in matched {
-            match delegates(rule, &from.obligations, assigner, below, to.id()) {
+        for rule in rules {
+            match passes(rule) {
                 Ok(()) => usable.push(rule),
                 Err(denial) => problem = problem.or(Some(denial)),
             }
         }
         if usable.is_empty() {
             let mut denial = problem.unwrap_or_default();
-            denial.hop = Some(parent);
-            denial.policy = Some(from.id().to_owned());
+            denial.hop = Some(hop);
+            denial.policy = self.policies.get(hop).map(|policy| policy.id().to_owned());
             return Err(denial);
         }
-        self.add(parent, asked, &usable, grant);
-        Ok(())
+        Ok(usable)
+    }
+
+    /// What can be said of an edge before anything is asked: a permission of the parent could let it be passed on.
+    fn possible_edge(&self, parent: usize, child: usize) -> Result<(), Box<Denial>> {
+        let (from, to, assigner) = self.link(parent, child)?;
+        let below = self.policies.len() - child;
+        let grants: Matched<'_> =
+            from.permissions.iter().filter(|rule| names_action(rule, odrl::GRANT_USE)).collect();
+        if grants.is_empty() {
+            return Err(self.deny(parent, "no permission of the policy covers grantUse"));
+        }
+        self.usable(parent, grants, |rule| {
+            delegates(rule, &from.obligations, assigner, below, to.id())?;
+            match rule.constraints.iter().find(|bound| is_depth_bound(bound) && !depth_holds(bound, below)) {
+                None => Ok(()),
+                Some(bound) => Err(Box::new(Denial {
+                    constraint: Some(bound.to_string()),
+                    seen: Some(below.to_string()),
+                    expected: expected_by(bound),
+                    detail: "the permission to delegate does not reach this deep".into(),
+                    ..Denial::default()
+                })),
+            }
+        })
+        .map(|_| ())
     }
 
     /// In a chain of two or more, the agent is the leaf policy's assignee.

@@ -14,11 +14,15 @@ mod parse;
 #[cfg(test)]
 mod tests;
 mod value;
+mod words;
 
 pub(crate) use action::of_name as action_of_name;
+pub(crate) use contain::Excess;
 pub(crate) use delegation::PolicyGrant;
+pub(crate) use draft::{Narrowing, constraint_of_text, term_of_text};
 pub(crate) use evaluate::{CountSource, OdrlRequest, Work};
 pub(crate) use facts::Facts;
-pub(crate) use hops::{ChainVerdict, Denial, evaluate_chain};
+pub(crate) use hops::{ChainVerdict, Denial, before_any_request, evaluate_chain};
 pub(crate) use model::Policy;
 pub(crate) use parse::{PolicyError, policy_id};
+pub(crate) use words::{PolicyOutline, RuleOutline};
