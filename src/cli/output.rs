@@ -3,6 +3,7 @@
 use super::Failure;
 use crate::audit::{DecisionReportV1, HopReport, ReportBody, instant_text};
 use crate::decision::Decision;
+use crate::explain::Explanation;
 use crate::refusal::{Evidence, Reason, Refusal, Retry, Stage};
 use crate::request::Instant;
 use std::fmt::Write as _;
@@ -117,6 +118,16 @@ pub(crate) fn evidence(evidence: &Evidence) -> String {
         }
         text
     })
+}
+
+/// An explanation: why, what is unmet, and the smallest change that would permit it.
+pub(crate) fn why(explanation: &Explanation) -> String {
+    let mut text = format!("why: {}", escaped(&explanation.sentence));
+    for unmet in &explanation.unmet {
+        let _ = write!(text, "\n  unmet: {}; seen: {}", escaped(&unmet.asked), escaped(&unmet.seen));
+    }
+    let _ = write!(text, "\nsmallest change: {}", escaped(&explanation.change));
+    text
 }
 
 /// The why, stage by stage, from the report.

@@ -362,8 +362,11 @@ fn rule_line(verb: &str, rule: &RuleOutline, policy: &PolicyOutline) -> String {
     if let Some(depth) = &rule.passes_on {
         let _ = write!(line, "; this lets it delegate, {depth}");
     }
-    if !rule.constraints.is_empty() {
-        let _ = write!(line, ", where {}", rule.constraints.join(" and "));
+    // How deep it reaches was said.
+    let said = |constraint: &&String| rule.passes_on.as_ref().is_none_or(|depth| !depth.contains(constraint.as_str()));
+    let constraints: Vec<&str> = rule.constraints.iter().filter(said).map(String::as_str).collect();
+    if !constraints.is_empty() {
+        let _ = write!(line, ", where {}", constraints.join(" and "));
     }
     if !rule.duties.is_empty() {
         let _ = write!(line, "; owes {}", rule.duties.join(", "));

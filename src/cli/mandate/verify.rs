@@ -7,6 +7,7 @@ use crate::config::{Config, ConfigBuilder, ConfigFile, RootPrincipals, controlle
 use crate::credential::{Credential, PaperError};
 use crate::decision::Obligation;
 use crate::engine::{Engine, SystemClock};
+use crate::explain::Explanation;
 use crate::ledger::SqliteLedger;
 use crate::mandate::VerifiedChain;
 use crate::mandate::chain::apart::Apart;
@@ -84,6 +85,8 @@ struct Verdict {
     obligations: BTreeSet<Obligation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     refusal: Option<RefusalSeen>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explanation: Option<Explanation>,
     note: &'static str,
 }
 
@@ -181,6 +184,7 @@ impl World {
             asked: asked.map(|(action, target)| format!("{action} on {target}")),
             obligations: BTreeSet::new(),
             refusal: None,
+            explanation: None,
             note: if asked.is_some() { ASKED } else { UNASKED },
         };
         let judged = self.chain(&root, files, &credentials).and_then(|chain| {
@@ -190,7 +194,10 @@ impl World {
             verdict.not_after = (until < Instant::MAX_UTC).then(|| instant_text(until));
             self.unasked(&chain)?;
             let Some((action, target)) = asked else { return Ok(()) };
-            let grant = self.ask(&chain, holder(files), &root, (action, target), &arguments.attribute)?;
+            let asked = Asked::new(&chain, self, holder(files), &root, (action, target), &arguments.attribute);
+            let grant = asked.grant(self, &chain).inspect_err(|_| {
+                verdict.explanation = asked.explanation(self, &chain);
+            })?;
             verdict.obligations.clone_from(grant.obligations());
             let until = until.min(grant.not_after());
             verdict.not_after = (until < Instant::MAX_UTC).then(|| instant_text(until));
@@ -260,16 +267,24 @@ impl World {
             )),
         }
     }
+}
 
-    /// Phase D and composition for one request, as a message would ask it that nobody asked before.
-    fn ask(
-        &self,
+/// One request, as a message would ask it that nobody asked before.
+struct Asked {
+    actions: ActionsUnderTest,
+    actor: String,
+    request: Request,
+}
+
+impl Asked {
+    fn new(
         chain: &VerifiedChain,
+        world: &World,
         holder: Option<&str>,
         root: &str,
         (action, target): (&str, &str),
         attributes: &[(String, Term)],
-    ) -> Result<PolicyGrant, Refusal> {
+    ) -> Self {
         let mut stated: BTreeMap<String, Vec<Term>> = BTreeMap::new();
         for (name, value) in attributes {
             stated.entry(name.clone()).or_default().push(value.clone());
@@ -286,11 +301,20 @@ impl World {
         let request = Request {
             message: MessageInput::Bytes(Vec::new()),
             facts: CallerFacts::new("cli", Actor::Unauthenticated, ""),
-            snapshot: self.snapshot.clone(),
+            snapshot: world.snapshot.clone(),
         };
         let of_second = chain.actor_hops().last().and_then(|hop| hop.credential.authorizes.as_deref());
-        let actor = holder.or(of_second).unwrap_or(chain.leaf_delegate());
-        PolicyGrant::evaluate(chain, &actions, actor, &request, &self.config)
+        let actor = holder.or(of_second).unwrap_or(chain.leaf_delegate()).to_owned();
+        Self { actions, actor, request }
+    }
+
+    /// Phase D and composition.
+    fn grant(&self, world: &World, chain: &VerifiedChain) -> Result<PolicyGrant, Refusal> {
+        PolicyGrant::evaluate(chain, &self.actions, &self.actor, &self.request, &world.config)
+    }
+
+    fn explanation(&self, world: &World, chain: &VerifiedChain) -> Option<Explanation> {
+        PolicyGrant::explain(chain, &self.actions, &self.actor, &self.request, &world.config)
     }
 }
 
@@ -321,11 +345,13 @@ impl Verdict {
                 outcome = "not reached";
                 continue;
             }
-            if phase == Phase::Composition && self.actor_hops.is_empty() && outcome == "ok" {
+            if phase == Phase::Composition && self.actor_hops.is_empty() {
                 continue;
             }
             self.phases.push(PhaseVerdict { phase, outcome });
         }
+        let told = refusal.as_ref().map(Explanation::of_refusal);
+        self.explanation = self.explanation.take().or(told);
         self.refusal = refusal
             .map(|refusal| RefusalSeen { reason: refusal.reason(), evidence: refusal.evidence().clone() });
     }
@@ -373,6 +399,9 @@ impl Verdict {
             for (number, hop) in hops.iter().enumerate() {
                 let _ = write!(text, "\n{} {chain} {number}  {}", self.mark(chain, number), hop_words(hop));
             }
+        }
+        if let Some(explanation) = &self.explanation {
+            let _ = write!(text, "\n{}", output::why(explanation));
         }
         let _ = write!(text, "\n{}", self.note);
         text

@@ -28,6 +28,13 @@ pub(crate) struct ChainGrant {
     pub(crate) exercised: BTreeMap<String, bool>,
 }
 
+impl ChainGrant {
+    /// A grant of nothing yet.
+    pub(super) fn none() -> Self {
+        Self { obligations: BTreeSet::new(), not_after: Instant::MAX_UTC, exercised: BTreeMap::new() }
+    }
+}
+
 /// Why a chain denies: enough for a person to see the smallest change that would help.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Denial {
@@ -97,11 +104,7 @@ impl<'a> Chain<'a> {
         max_length: usize,
     ) -> Result<ChainGrant, Box<Denial>> {
         self.admissible(revoked, max_length)?;
-        let mut grant = ChainGrant {
-            obligations: BTreeSet::new(),
-            not_after: Instant::MAX_UTC,
-            exercised: BTreeMap::new(),
-        };
+        let mut grant = ChainGrant::none();
         for (parent, child) in (1..self.policies.len()).enumerate() {
             self.edge(parent, child, &mut grant)?;
         }
@@ -124,7 +127,7 @@ impl<'a> Chain<'a> {
     }
 
     /// The chain as a whole: length, usability, ids, revocation, and the time that the caller claims.
-    fn admissible(&self, revoked: &BTreeSet<String>, max_length: usize) -> Result<(), Box<Denial>> {
+    pub(super) fn admissible(&self, revoked: &BTreeSet<String>, max_length: usize) -> Result<(), Box<Denial>> {
         if self.policies.is_empty() {
             return Err(Box::new(Denial { detail: "the chain holds no policy".into(), ..Denial::default() }));
         }
@@ -165,7 +168,7 @@ impl<'a> Chain<'a> {
     }
 
     /// One delegation: the parent lets the child's assigner pass its permission on, this deep, and to this child.
-    fn edge(&self, parent: usize, child: usize, grant: &mut ChainGrant) -> Result<(), Box<Denial>> {
+    pub(super) fn edge(&self, parent: usize, child: usize, grant: &mut ChainGrant) -> Result<(), Box<Denial>> {
         let (from, to, assigner) = self.link(parent, child)?;
         let below = self.policies.len() - child;
         let asked = self.question(parent, assigner, odrl::GRANT_USE, u64::try_from(below).ok());
@@ -179,7 +182,7 @@ impl<'a> Chain<'a> {
 
     /// What every edge needs, whatever is asked: an agreement between two parties under the policy before it. Gives
     /// both policies and the child's assigner.
-    fn link(&self, parent: usize, child: usize) -> Result<(&'a Policy, &'a Policy, &'a str), Box<Denial>> {
+    pub(super) fn link(&self, parent: usize, child: usize) -> Result<(&'a Policy, &'a Policy, &'a str), Box<Denial>> {
         let (Some(from), Some(to)) = (self.policies.get(parent), self.policies.get(child)) else {
             return Err(self.deny(child, "the chain has a gap"));
         };
@@ -250,7 +253,7 @@ impl<'a> Chain<'a> {
     }
 
     /// In a chain of two or more, the agent is the leaf policy's assignee.
-    fn leaf_agent(&self, hop: usize, leaf: &Policy) -> Result<&'a str, Box<Denial>> {
+    pub(super) fn leaf_agent(&self, hop: usize, leaf: &Policy) -> Result<&'a str, Box<Denial>> {
         let agent = self.request.agent.as_str();
         if self.policies.len() > 1 && leaf.assignee() != Some(agent) {
             let mut denial = self.deny(hop, "the agent is not the assignee of the last policy");
@@ -263,7 +266,7 @@ impl<'a> Chain<'a> {
     }
 
     /// The matching permissions of one policy, where no prohibition stands against them.
-    fn permit(&self, hop: usize, asked: Question<'a>) -> Result<Matched<'a>, Box<Denial>> {
+    pub(super) fn permit(&self, hop: usize, asked: Question<'a>) -> Result<Matched<'a>, Box<Denial>> {
         let Some(policy) = self.policies.get(hop).copied() else {
             return Err(self.deny(hop, "the chain has a gap"));
         };
@@ -319,7 +322,7 @@ impl<'a> Chain<'a> {
         self.policies.get(hop).copied().map(|policy| Judge::permissions(policy, asked)).unwrap_or_default()
     }
 
-    fn question(&self, hop: usize, agent: &'a str, action: &'a str, depth: Option<u64>) -> Question<'a> {
+    pub(super) fn question(&self, hop: usize, agent: &'a str, action: &'a str, depth: Option<u64>) -> Question<'a> {
         Question {
             request: self.request,
             agent,
@@ -491,7 +494,7 @@ pub(super) fn is_depth_bound(constraint: &Constraint) -> bool {
 }
 
 /// What the request has for the operands of a constraint.
-fn seen_by(judge: &Judge<'_>, constraint: &Constraint) -> String {
+pub(super) fn seen_by(judge: &Judge<'_>, constraint: &Constraint) -> String {
     let mut seen = Vec::new();
     let mut open = vec![constraint];
     while let Some(at) = open.pop() {

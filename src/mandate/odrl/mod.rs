@@ -7,6 +7,7 @@ pub(crate) mod contain;
 mod delegation;
 pub(crate) mod draft;
 pub(crate) mod evaluate;
+mod explain;
 pub(crate) mod facts;
 pub(crate) mod hops;
 mod model;
