@@ -94,7 +94,15 @@ impl Trial<'_> {
             asked: format!("not {constraint}"),
             seen: seen_by(&judge, constraint),
         });
-        let changes = rule.all_constraints().flat_map(|constraint| escaping(constraint));
+        // What a permission asks for may be what the prohibition spares.
+        let prohibited: Vec<&str> = rule.all_constraints().flat_map(operands).collect();
+        let asking = Judge::new(policy, failing.asked, RuleKind::Permission);
+        let permitted = policy.permissions.iter().flat_map(|permission| permission.all_constraints());
+        let permitted = permitted.filter(|one| operands(one).iter().any(|operand| prohibited.contains(operand)));
+        let changes = rule
+            .all_constraints()
+            .flat_map(escaping)
+            .chain(permitted.flat_map(|one| meeting_anew(&asking, one)));
         let change = match self.first_that_permits(changes) {
             Some(change) => format!("{}, the policies would permit it", in_condition(&change)),
             None => "none: as long as this prohibition stands, no change of one attribute helps".to_owned(),
@@ -262,8 +270,17 @@ impl<'c> Candidate<'c> {
         }
         if found.action != Truth::True {
             add(format!("action {}", names(&rule.actions)), short(asked.action));
-            // An edge asks for grantUse, whatever the message asks for.
-            changes.extend(iris(&rule.actions).filter(|_| !edge).map(Change::Action));
+            if edge {
+                // It asks for grantUse, whatever the message asks for.
+                let also = Named::Iri {
+                    iri: odrl::GRANT_USE.to_owned(),
+                    collection: false,
+                    refinements: Vec::new(),
+                };
+                changes.push(with(&|rule| rule.actions.push(also.clone()), "covered grantUse too".to_owned()));
+            } else {
+                changes.extend(iris(&rule.actions).map(Change::Action));
+            }
         }
         if found.target != Truth::True {
             add(format!("target {}", names(&rule.targets)), asked.target);
@@ -367,6 +384,25 @@ fn meeting(judge: &Judge<'_>, constraint: &Constraint) -> Vec<Change> {
             let own = judge.values(operand);
             of_comparison(operand, *operator, right, own.as_deref().unwrap_or_default(), true)
         }
+    }
+}
+
+/// [`meeting`], whether or not the constraint is met now.
+fn meeting_anew(judge: &Judge<'_>, constraint: &Constraint) -> Vec<Change> {
+    match constraint {
+        Constraint::Logical { operands, .. } => {
+            operands.iter().flat_map(|operand| meeting_anew(judge, operand)).collect()
+        }
+        other => meeting(judge, other),
+    }
+}
+
+/// The left operands of a constraint, at any depth.
+fn operands(constraint: &Constraint) -> Vec<&str> {
+    match constraint {
+        Constraint::Compare { operand, .. } => vec![operand],
+        Constraint::Logical { operands: inner, .. } => inner.iter().flat_map(operands).collect(),
+        Constraint::Unreadable(_) => Vec::new(),
     }
 }
 

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 mod chain;
 mod contain;
+mod explain;
 mod grant;
 mod properties;
 mod reading;
