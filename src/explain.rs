@@ -161,3 +161,186 @@ fn lower_first(text: &str) -> String {
         _ => text.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decision::Outcome;
+    use crate::engine::{Engine, SystemClock};
+    use crate::ledger::SqliteLedger;
+    use crate::request::{Actor, CallerFacts, Instant, MessageInput, Request, Snapshot};
+    use crate::worked_example::{Ask, Intent, World};
+    use chrono::TimeDelta;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    /// One request of the worked example, changed before it is asked.
+    struct Scene {
+        world: World,
+        engine: Engine,
+        now: Instant,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let world = World::open(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+            let now: Instant = "2026-12-01T12:00:00Z".parse().unwrap();
+            let config = world.config(now).unwrap();
+            let ledger = SqliteLedger::in_memory_first(config.default_domain(), config.skew()).unwrap();
+            let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock)).unwrap();
+            Self { world, engine, now }
+        }
+
+        /// The refusal and its explanation.
+        fn refused(
+            &self,
+            ask: impl FnOnce(&mut Ask),
+            facts: impl FnOnce(&mut CallerFacts),
+            snapshot: impl FnOnce(&mut Snapshot),
+        ) -> (Refusal, Explanation) {
+            let mut asked = self.world.ask(Intent::grant_bob(), self.now - TimeDelta::seconds(1)).unwrap();
+            ask(&mut asked);
+            let mut told = self.world.facts();
+            facts(&mut told);
+            let mut known = self.engine.snapshot(self.now).unwrap();
+            snapshot(&mut known);
+            let message = MessageInput::Bytes(serde_json::to_vec(&asked.message().unwrap()).unwrap());
+            let request = Request { message, facts: told, snapshot: known };
+            let Outcome::Refused(refusal) = self.engine.evaluate(&request).outcome else { panic!("not refused") };
+            let explanation = self.engine.explain(&request).unwrap();
+            (refusal, explanation)
+        }
+    }
+
+    /// Each row: what is wrong, the reason, what its sentence says, and the smallest change. What may leave for the peer
+    /// says nothing of them (threat 45).
+    #[test]
+    fn each_family_of_refusals_is_explained_and_the_peer_learns_nothing_of_it() {
+        let scene = Scene::new();
+        let issue = |change: &dyn Fn(&mut crate::worked_example::MandateDraft)| {
+            let mut draft = scene.world.mandate_draft().unwrap();
+            change(&mut draft);
+            vec![draft.issue().unwrap()]
+        };
+        let day = TimeDelta::days(1);
+        let nothing = |_: &mut CallerFacts| {};
+        let rows = [
+            (
+                scene.refused(
+                    |ask| ask.credentials = issue(&|draft| {
+                        draft.valid_from = Some(scene.now - day - day);
+                        draft.valid_until = Some(scene.now - day);
+                    }),
+                    nothing,
+                    |_| {},
+                ),
+                Reason::Expired,
+                "it ended: it is good until 2026-11-30T12:00:00.000Z, and it is judged at 2026-12-01T12:00:00.000Z",
+                "a later end",
+            ),
+            (
+                scene.refused(
+                    |ask| ask.credentials = issue(&|draft| draft.valid_from = Some(scene.now + day)),
+                    nothing,
+                    |_| {},
+                ),
+                Reason::NotYetValid,
+                "it has not begun: it is good from 2026-12-02T12:00:00.000Z",
+                "wait: the same message passes this check from 2026-12-02T12:00:00.000Z",
+            ),
+            (
+                scene.refused(|ask| ask.created = scene.now - day, nothing, |_| {}),
+                Reason::PresentationTooOld,
+                "made at 2026-11-30T12:00:00.000Z, and must be made at or after 2026-12-01T11:",
+                "a new presentation",
+            ),
+            (
+                scene.refused(|ask| ask.created = scene.now + day, nothing, |_| {}),
+                Reason::PresentationNotYetValid,
+                "dated 2026-12-02T12:00:00.000Z, and must be dated at or before 2026-12-01T12:0",
+                "a clock that is right",
+            ),
+            (
+                scene.refused(|ask| ask.domain = "https://other.example/".to_owned(), nothing, |_| {}),
+                Reason::DomainMismatch,
+                "for the domain https://other.example/, and this is https://alice.pod.example/agent",
+                "a presentation whose domain is https://alice.pod.example/agent",
+            ),
+            (
+                scene.refused(|ask| ask.nonce = "another-challenge-0001".to_owned(), nothing, |_| {}),
+                Reason::ChallengeMismatch,
+                "it answers another-challenge-0001",
+                "the challenge which this server gave out",
+            ),
+            (
+                scene.refused(|_| {}, |facts| facts.challenge = None, |_| {}),
+                Reason::ChallengeUnknown,
+                "no usable challenge",
+                "16 octets or more",
+            ),
+            (
+                scene.refused(
+                    |_| {},
+                    |facts| facts.actor = Actor::Authenticated("https://eve.example/#me".to_owned()),
+                    |_| {},
+                ),
+                Reason::HolderUnverified,
+                "and the acting agent https://eve.example/#me",
+                "a presentation that https://eve.example/#me made",
+            ),
+            (
+                scene.refused(
+                    |ask| ask.credentials = issue(&|draft| draft.key = scene.world.mallory.clone()),
+                    nothing,
+                    |_| {},
+                ),
+                Reason::BindingMismatch,
+                "hop 0, policy https://alice.pod.example/policies/",
+                "papers in which",
+            ),
+            (
+                scene.refused(|_| {}, nothing, |snapshot| {
+                    snapshot.revoked.insert(crate::worked_example::MANDATE_POLICY.to_owned());
+                }),
+                Reason::Revoked,
+                crate::worked_example::MANDATE_POLICY,
+                "a new mandate is needed",
+            ),
+            (
+                scene.refused(
+                    |ask| ask.intent.0 = ask.intent.0.replace("a2a:mode acl:Read", "schema:description \"x\""),
+                    nothing,
+                    |_| {},
+                ),
+                Reason::ShapeViolation,
+                "does not have the form that its protocol asks for: the shape",
+                "the W3C report names each result",
+            ),
+            (
+                scene.refused(
+                    |ask| ask.intent.0 = Intent::grant(crate::worked_example::NOTES, "https://eve.example/#me").turtle(),
+                    nothing,
+                    |_| {},
+                ),
+                Reason::PolicyDenied,
+                "hop 0",
+                "if recipient were <https://bob.example/profile#me>, the policies would permit it",
+            ),
+        ];
+        for ((refusal, explanation), reason, sentence, change) in rows {
+            assert_eq!(refusal.reason(), reason, "{:?}", refusal.evidence());
+            assert!(explanation.sentence.contains(sentence), "{reason:?}: {}", explanation.sentence);
+            assert!(explanation.change.contains(change), "{reason:?}: {}", explanation.change);
+            let public = serde_json::to_value(refusal.public()).unwrap();
+            let members: Vec<&String> = public.as_object().unwrap().keys().collect();
+            assert!(members.iter().all(|name| ["error", "reason", "shaclReport"].contains(&name.as_str())), "{public}");
+            assert!(!public.to_string().contains(&explanation.change), "{public}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_begins_small_unless_with_a_name() {
+        assert_eq!(lower_first("The holder"), "the holder");
+        assert_eq!(lower_first("URL of it"), "URL of it");
+    }
+}

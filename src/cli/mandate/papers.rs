@@ -57,8 +57,8 @@ fn read_one(path: &Path, context_free: bool, limits: &Limits) -> Result<PaperFil
     };
     // Each paper has what a whole message has: a person who looks at one is not under attack by it.
     let budget = || Budget::new(limits);
-    let by_lowering = context_free && is_context_free(&document);
-    let credential = |document: &Value| match by_lowering {
+    let by_lowering = |document: &Value| context_free && is_context_free(document);
+    let credential = |document: &Value| match by_lowering(document) {
         true => context_free::credential(document, limits, &mut budget()),
         false => Credential::read(document, limits, &mut budget()),
     };
@@ -66,7 +66,7 @@ fn read_one(path: &Path, context_free: bool, limits: &Limits) -> Result<PaperFil
         let paper = credential(&document).map(|read| Paper::Credential(Box::new(read)));
         return Ok(PaperFile { name, paper, loose: Vec::new() });
     }
-    let read = match by_lowering {
+    let read = match by_lowering(&document) {
         true => context_free::presentation(&document, limits, &mut budget()),
         false => Presentation::read(&document, limits, &mut budget()),
     };
