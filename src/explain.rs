@@ -155,7 +155,11 @@ fn of_evidence(reason: Reason, evidence: &Evidence) -> (String, String) {
 fn lower_first(text: &str) -> String {
     let mut characters = text.chars();
     match characters.next() {
-        Some(first) if !text.starts_with(|c: char| c.is_uppercase() && text.chars().nth(1).is_some_and(char::is_uppercase)) => {
+        Some(first)
+            if !text.starts_with(|c: char| {
+                c.is_uppercase() && text.chars().nth(1).is_some_and(char::is_uppercase)
+            }) =>
+        {
             first.to_lowercase().chain(characters).collect()
         }
         _ => text.to_owned(),
@@ -206,7 +210,9 @@ mod tests {
             snapshot(&mut known);
             let message = MessageInput::Bytes(serde_json::to_vec(&asked.message().unwrap()).unwrap());
             let request = Request { message, facts: told, snapshot: known };
-            let Outcome::Refused(refusal) = self.engine.evaluate(&request).outcome else { panic!("not refused") };
+            let Outcome::Refused(refusal) = self.engine.evaluate(&request).outcome else {
+                panic!("not refused")
+            };
             let explanation = self.engine.explain(&request).unwrap();
             (refusal, explanation)
         }
@@ -227,10 +233,12 @@ mod tests {
         let rows = [
             (
                 scene.refused(
-                    |ask| ask.credentials = issue(&|draft| {
-                        draft.valid_from = Some(scene.now - day - day);
-                        draft.valid_until = Some(scene.now - day);
-                    }),
+                    |ask| {
+                        ask.credentials = issue(&|draft| {
+                            draft.valid_from = Some(scene.now - day - day);
+                            draft.valid_until = Some(scene.now - day);
+                        })
+                    },
                     nothing,
                     |_| {},
                 ),
@@ -299,16 +307,22 @@ mod tests {
                 "papers in which",
             ),
             (
-                scene.refused(|_| {}, nothing, |snapshot| {
-                    snapshot.revoked.insert(crate::worked_example::MANDATE_POLICY.to_owned());
-                }),
+                scene.refused(
+                    |_| {},
+                    nothing,
+                    |snapshot| {
+                        snapshot.revoked.insert(crate::worked_example::MANDATE_POLICY.to_owned());
+                    },
+                ),
                 Reason::Revoked,
                 crate::worked_example::MANDATE_POLICY,
                 "a new mandate is needed",
             ),
             (
                 scene.refused(
-                    |ask| ask.intent.0 = ask.intent.0.replace("a2a:mode acl:Read", "schema:description \"x\""),
+                    |ask| {
+                        ask.intent.0 = ask.intent.0.replace("a2a:mode acl:Read", "schema:description \"x\"")
+                    },
                     nothing,
                     |_| {},
                 ),
@@ -318,7 +332,10 @@ mod tests {
             ),
             (
                 scene.refused(
-                    |ask| ask.intent.0 = Intent::grant(crate::worked_example::NOTES, "https://eve.example/#me").turtle(),
+                    |ask| {
+                        ask.intent.0 =
+                            Intent::grant(crate::worked_example::NOTES, "https://eve.example/#me").turtle()
+                    },
                     nothing,
                     |_| {},
                 ),
@@ -333,7 +350,10 @@ mod tests {
             assert!(explanation.change.contains(change), "{reason:?}: {}", explanation.change);
             let public = serde_json::to_value(refusal.public()).unwrap();
             let members: Vec<&String> = public.as_object().unwrap().keys().collect();
-            assert!(members.iter().all(|name| ["error", "reason", "shaclReport"].contains(&name.as_str())), "{public}");
+            assert!(
+                members.iter().all(|name| ["error", "reason", "shaclReport"].contains(&name.as_str())),
+                "{public}"
+            );
             assert!(!public.to_string().contains(&explanation.change), "{public}");
         }
     }

@@ -89,7 +89,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             output::say(format_args!("  {}", output::advice(refusal.reason())));
         }
         if let (Decision::Refuse(refusal), Some((message, facts))) = (&decided.decision, asked) {
-            output::say(format_args!("\n{}", output::why(&why_refused(&engine, refusal, message, facts, now)?)));
+            output::say(format_args!(
+                "\n{}",
+                output::why(&why_refused(&engine, refusal, message, facts, now)?)
+            ));
         }
         explain(arguments, &decided.report);
     }
@@ -131,7 +134,8 @@ fn evaluate(
         decision::Outcome::Refused(refusal) => {
             print_refusal(refusal);
             if arguments.explain {
-                let explanation = engine.explain(&request).unwrap_or_else(|| Explanation::of_refusal(refusal));
+                let explanation =
+                    engine.explain(&request).unwrap_or_else(|| Explanation::of_refusal(refusal));
                 output::say(format_args!("\n{}", output::why(&explanation)));
             }
         }

@@ -73,7 +73,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         tell(arguments, step, &decided)?;
         if let (true, Decision::Refuse(refusal)) = (arguments.explain, &decided.decision) {
             let message = MessageInput::Bytes(step.message.clone());
-            let why = super::decide::why_refused(&engine, refusal, message, facts(&world, step), chrono::Utc::now())?;
+            let why = super::decide::why_refused(
+                &engine,
+                refusal,
+                message,
+                facts(&world, step),
+                chrono::Utc::now(),
+            )?;
             output::say(format_args!("{}", output::why(&why)));
         }
     }

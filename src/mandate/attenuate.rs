@@ -106,12 +106,17 @@ impl ParentMandate<'_> {
                 ));
             }
         }
-        let asked = format!("from {} until {}", instant_text(wanted.valid_from), instant_text(wanted.valid_until));
+        let asked =
+            format!("from {} until {}", instant_text(wanted.valid_from), instant_text(wanted.valid_until));
         if wanted.valid_until < wanted.valid_from {
             excesses.insert(Excess::new(ExcessKind::Life, asked.clone(), "an end after the beginning"));
         }
         if let Some(end) = credential.not_after().filter(|end| wanted.valid_until > *end) {
-            excesses.insert(Excess::new(ExcessKind::Life, asked.clone(), format!("until {}", instant_text(end))));
+            excesses.insert(Excess::new(
+                ExcessKind::Life,
+                asked.clone(),
+                format!("until {}", instant_text(end)),
+            ));
         }
         if let Some(start) = credential.valid_from.filter(|start| wanted.valid_from < *start) {
             excesses.insert(Excess::new(ExcessKind::Life, asked, format!("from {}", instant_text(start))));

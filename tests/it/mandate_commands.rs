@@ -36,7 +36,11 @@ impl People {
                 self.owner, self.agent
             ),
         );
-        let line = format!("mandate issue --key owner.json --delegate {} --policy policy.ttl --until {} --out root.json", self.agent, until());
+        let line = format!(
+            "mandate issue --key owner.json --delegate {} --policy policy.ttl --until {} --out root.json",
+            self.agent,
+            until()
+        );
         let mut arguments: Vec<&str> = line.split(' ').collect();
         if by_digest {
             arguments.push("--by-digest");
@@ -46,15 +50,20 @@ impl People {
 
     /// The agent passes on to the organisation.
     fn agent_attenuates(&self, more: &[&str]) -> Run {
-        let line =
-            format!("mandate attenuate --parent root.json --key agent.json --delegate {} --out leaf.json", self.org);
+        let line = format!(
+            "mandate attenuate --parent root.json --key agent.json --delegate {} --out leaf.json",
+            self.org
+        );
         let arguments: Vec<&str> = line.split(' ').chain(more.iter().copied()).collect();
         self.scratch.try_run(&arguments)
     }
 
     fn json(&self, arguments: &[&str]) -> (i32, Value) {
         let run = self.scratch.try_run(arguments);
-        (run.status, serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}{}", run.stdout, run.stderr)))
+        (
+            run.status,
+            serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}{}", run.stdout, run.stderr)),
+        )
     }
 
     fn edit(&self, file: &str, edit: impl FnOnce(&mut Value)) {
@@ -81,7 +90,14 @@ fn the_delegation_example_runs() {
     };
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{out}{err}");
-    for said in ["Nothing here is verified", "OK  the chain of", "permits read", "ALLOW  row 1", "smallest change: if the action were read", "HOLDER_UNVERIFIED"] {
+    for said in [
+        "Nothing here is verified",
+        "OK  the chain of",
+        "permits read",
+        "ALLOW  row 1",
+        "smallest change: if the action were read",
+        "HOLDER_UNVERIFIED",
+    ] {
         assert!(out.contains(said), "{said}\n{out}");
     }
     for said in ["action not covered: asked write", "delegation depth exhausted"] {
@@ -95,7 +111,8 @@ fn a_chain_is_drawn_as_a_tree_and_proves_nothing() {
     people.owner_mandates(&format!("{READ} ; {GRANT} ; odrl:prohibition [ odrl:action odrl:delete ]"), true);
     let attenuated = people.agent_attenuates(&["--parent-policy", "policy.ttl"]);
     assert_eq!(attenuated.status, 0, "{}", attenuated.stderr);
-    let drawn = people.scratch.run(&["mandate", "inspect", "leaf.json", "root.json", "--policy", "policy.ttl"]);
+    let drawn =
+        people.scratch.run(&["mandate", "inspect", "leaf.json", "root.json", "--policy", "policy.ttl"]);
     for line in [
         "Nothing here is verified: no signature, key, date or status was checked.".to_owned(),
         format!("{} mandates {}", people.owner, people.agent),
@@ -113,7 +130,8 @@ fn a_chain_is_drawn_as_a_tree_and_proves_nothing() {
     // Without the document, its content is not known, and the rest is drawn.
     let less = people.scratch.run(&["mandate", "inspect", "leaf.json", "root.json"]);
     assert!(less.contains("! what it permits is not known here") && less.contains("└─"), "{less}");
-    let (status, seen) = people.json(&["mandate", "inspect", "--json", "leaf.json", "root.json", "--policy", "policy.ttl"]);
+    let (status, seen) =
+        people.json(&["mandate", "inspect", "--json", "leaf.json", "root.json", "--policy", "policy.ttl"]);
     assert_eq!((status, &seen["verified"], &seen["hops"][0]["parent"]), (0, &json!(false), &json!(1)));
     assert_eq!(seen["hops"][1]["policy"]["permissions"][1]["duties"], json!(["inform"]));
     // A forged paper is drawn like a genuine one: that is what the first line says.
@@ -144,7 +162,8 @@ fn broken_chains_are_drawn_as_far_as_they_can_be() {
     assert!(twice.contains("! another credential is for the same policy"), "{twice}");
     // A cycle.
     let under = "https://w3id.org/jeswr/odrl-delegation#delegatedUnder";
-    let policy = serde_json::from_slice::<Value>(&leaf).unwrap()["credentialSubject"]["policy"]["@id"].clone();
+    let policy =
+        serde_json::from_slice::<Value>(&leaf).unwrap()["credentialSubject"]["policy"]["@id"].clone();
     people.edit("root.json", |paper| paper["credentialSubject"]["policy"][under] = json!({ "@id": policy }));
     let cycle = draw(&["leaf.json", "root.json"]);
     assert!(cycle.contains("! a cycle") && cycle.contains("(back to"), "{cycle}");
@@ -176,7 +195,9 @@ fn what_a_paper_says_is_escaped() {
             "statusListCredential": "https://status.example/1",
         });
     });
-    people.scratch.write("presentation.json", &json!({ "holder": evil, "verifiableCredential": [] }).to_string());
+    people
+        .scratch
+        .write("presentation.json", &json!({ "holder": evil, "verifiableCredential": [] }).to_string());
     let hostile = |text: &str| {
         text.chars().any(|character| {
             character != '\n' && character.is_control()
@@ -192,7 +213,12 @@ fn what_a_paper_says_is_escaped() {
         &["mandate", "verify", "--json", "--root", evil, "root.json", "presentation.json"],
     ] {
         let run = people.scratch.try_run(command);
-        assert!(!hostile(&run.stdout) && !hostile(&run.stderr), "{command:?}\n{:?}\n{:?}", run.stdout, run.stderr);
+        assert!(
+            !hostile(&run.stdout) && !hostile(&run.stderr),
+            "{command:?}\n{:?}\n{:?}",
+            run.stdout,
+            run.stderr
+        );
     }
     let drawn = people.scratch.run(&["mandate", "inspect", "root.json"]);
     assert!(drawn.contains("\\u{202e}gnp") && drawn.contains("\\u{1b}]0;"), "it is there, escaped: {drawn}");
@@ -202,23 +228,50 @@ fn what_a_paper_says_is_escaped() {
 fn a_chain_is_judged_without_a_message() {
     let people = People::new("verify");
     people.owner_mandates(&format!("{READ} ; {GRANT}"), true);
-    assert_eq!(people.agent_attenuates(&["--parent-policy", "policy.ttl", "--constraint", "purpose eq https://x.example/p"]).status, 0);
+    assert_eq!(
+        people
+            .agent_attenuates(&[
+                "--parent-policy",
+                "policy.ttl",
+                "--constraint",
+                "purpose eq https://x.example/p"
+            ])
+            .status,
+        0
+    );
     let owner = people.owner.clone();
     let base = ["mandate", "verify", "--json", "--root", &owner, "leaf.json", "root.json"];
     let verify = |more: &[&str]| people.json(&[&base[..], &["--policy", "policy.ttl"], more].concat());
     let read = ["--action", "read", "--target", "https://me.example/diary"];
     let for_p = [&read[..], &["--attribute", "purpose=https://x.example/p"]].concat();
     let (status, seen) = verify(&[]);
-    assert_eq!((status, &seen["holds"], seen["hops"].as_array().unwrap().len()), (0, &json!(true), 2), "{seen}");
+    assert_eq!(
+        (status, &seen["holds"], seen["hops"].as_array().unwrap().len()),
+        (0, &json!(true), 2),
+        "{seen}"
+    );
     assert!(seen["note"].as_str().unwrap().contains("may still permit nothing"));
     let (status, seen) = verify(&for_p);
     assert_eq!((status, seen["obligations"].as_array().unwrap().len()), (0, 2), "{seen}");
     let (status, seen) = verify(&read);
-    assert_eq!((status, &seen["refusal"]["reason"], &seen["refusal"]["evidence"]["hop"]), (1, &json!("POLICY_DENIED"), &json!(1)));
-    assert_eq!(seen["explanation"]["change"], "if purpose were <https://x.example/p>, the policies would permit it");
-    let words = people.scratch.try_run(&[&["mandate", "verify", "--root", &owner, "leaf.json", "root.json", "--policy", "policy.ttl"], &read[..]].concat());
+    assert_eq!(
+        (status, &seen["refusal"]["reason"], &seen["refusal"]["evidence"]["hop"]),
+        (1, &json!("POLICY_DENIED"), &json!(1))
+    );
+    assert_eq!(
+        seen["explanation"]["change"],
+        "if purpose were <https://x.example/p>, the policies would permit it"
+    );
+    let words = people.scratch.try_run(
+        &[
+            &["mandate", "verify", "--root", &owner, "leaf.json", "root.json", "--policy", "policy.ttl"],
+            &read[..],
+        ]
+        .concat(),
+    );
     assert_eq!(words.status, 1);
-    for said in ["REFUSE  POLICY_DENIED", "ok A", "no D", "hop: 1", "ok hop 0", "no hop 1", "smallest change"] {
+    for said in ["REFUSE  POLICY_DENIED", "ok A", "no D", "hop: 1", "ok hop 0", "no hop 1", "smallest change"]
+    {
         assert!(words.stdout.contains(said), "{said}\n{}", words.stdout);
     }
     // Each phase by its own failure.
@@ -226,12 +279,18 @@ fn a_chain_is_judged_without_a_message() {
         let (status, seen) = people.json(&[&["mandate", "verify", "--json"], arguments].concat());
         assert_eq!(status, 1, "{seen}");
         let evidence = &seen["refusal"]["evidence"];
-        (seen["refusal"]["reason"].as_str().unwrap().to_owned(), evidence["phase"].as_str().unwrap_or("none").to_owned())
+        (
+            seen["refusal"]["reason"].as_str().unwrap().to_owned(),
+            evidence["phase"].as_str().unwrap_or("none").to_owned(),
+        )
     };
     let is = |reason: &str, phase: &str| (reason.to_owned(), phase.to_owned());
     let all = ["leaf.json", "root.json", "--policy", "policy.ttl"];
     assert_eq!(phase(&["--root", &owner, "leaf.json"]), is("CHAIN_MALFORMED", "assembly"));
-    assert_eq!(phase(&[&["--root", &owner, "--at", "2999-01-01T00:00:00Z"], &all[..]].concat()), is("EXPIRED", "A"));
+    assert_eq!(
+        phase(&[&["--root", &owner, "--at", "2999-01-01T00:00:00Z"], &all[..]].concat()),
+        is("EXPIRED", "A")
+    );
     assert_eq!(phase(&["--root", &owner, "leaf.json", "root.json"]), is("POLICY_INTEGRITY", "B"));
     assert_eq!(phase(&[&["--root", &people.org], &all[..]].concat()), is("BINDING_MISMATCH", "B"));
     people.scratch.write("junk.json", "{}");
@@ -246,10 +305,18 @@ fn a_chain_is_judged_without_a_message() {
             people.agent, people.org
         ),
     );
-    let line = format!("mandate issue --key agent.json --delegate {} --policy taken.ttl --until {} --out leaf.json", people.org, until());
+    let line = format!(
+        "mandate issue --key agent.json --delegate {} --policy taken.ttl --until {} --out leaf.json",
+        people.org,
+        until()
+    );
     people.scratch.run(&line.split(' ').collect::<Vec<_>>());
     assert_eq!(phase(&["--root", &owner, "leaf.json", "root.json"]), is("POLICY_DENIED", "D"));
-    assert_eq!(people.scratch.status(&["mandate", "verify", "leaf.json"]), 2, "neither a configuration nor a root");
+    assert_eq!(
+        people.scratch.status(&["mandate", "verify", "leaf.json"]),
+        2,
+        "neither a configuration nor a root"
+    );
 }
 
 /// With a configuration: its roots, and what its ledger and controllers know.
@@ -259,11 +326,21 @@ fn a_configuration_judges_with_what_it_knows() {
     let at = |name: &str| repository.join(name).display().to_string();
     let (config, paper) = (at("vectors/writgate.toml"), at("credentials/alice-to-agent.vc.json"));
     let run = |more: &[&str]| {
-        crate::command_line::writgate(&[&["mandate", "verify", "--config", &config, &paper, "--at", "2026-12-01T00:00:00Z"], more].concat())
+        crate::command_line::writgate(
+            &[&["mandate", "verify", "--config", &config, &paper, "--at", "2026-12-01T00:00:00Z"], more]
+                .concat(),
+        )
     };
     let held = run(&[]);
     assert_eq!(held.status, 0, "{}{}", held.stdout, held.stderr);
-    let read = run(&["--action", "read", "--target", "https://alice.pod.example/notes/", "--attribute", "purpose=https://alice.pod.example/purposes#nothing"]);
+    let read = run(&[
+        "--action",
+        "read",
+        "--target",
+        "https://alice.pod.example/notes/",
+        "--attribute",
+        "purpose=https://alice.pod.example/purposes#nothing",
+    ]);
     assert_eq!(read.status, 1, "{}", read.stdout);
     assert!(read.stdout.contains("smallest change: if purpose were"), "{}", read.stdout);
     let elsewhere = run(&["--action", "read", "--target", "https://carol.pod.example/notes/"]);
@@ -288,7 +365,10 @@ fn attenuate_signs_nothing_that_asks_for_more() {
         assert!(!people.scratch.path("leaf.json").exists(), "{more:?}");
     }
     // By somebody else's key.
-    let line = format!("mandate attenuate --parent root.json --key org.json --delegate {} --out leaf.json", people.org);
+    let line = format!(
+        "mandate attenuate --parent root.json --key org.json --delegate {} --out leaf.json",
+        people.org
+    );
     let run = people.scratch.try_run(&line.split(' ').collect::<Vec<_>>());
     assert!(run.status == 1 && run.stderr.contains("another party"), "{}", run.stderr);
     // A policy of one's own, that drops the duty; then one that keeps it.
@@ -309,7 +389,8 @@ fn attenuate_signs_nothing_that_asks_for_more() {
     assert!(!people.scratch.path("leaf.json").exists());
     assert_eq!(own("; odrl:duty [ odrl:action odrl:inform ]").status, 0);
     let read = ["--action", "read", "--target", "https://me.example/diary"];
-    let verify = [&["mandate", "verify", "--root", &people.owner, "root.json", "leaf.json"], &read[..]].concat();
+    let verify =
+        [&["mandate", "verify", "--root", &people.owner, "root.json", "leaf.json"], &read[..]].concat();
     assert_eq!(people.scratch.status(&verify), 0);
     // By digest, the policy that was made goes beside it.
     assert_eq!(people.agent_attenuates(&["--by-digest"]).status, 2);

@@ -150,7 +150,9 @@ fn parent_policy(credential: &Credential, document: Option<&Path>) -> Result<Pol
         })?;
     let policy = Policy::read(&bound.graph, &limits).map_err(|error| match error {
         PolicyError::Malformed(problem) => Failure::new(format!("the parent's policy: {problem}")),
-        PolicyError::TooLarge(limit) => Failure::new(format!("the parent's policy exceeds the limit {limit}")),
+        PolicyError::TooLarge(limit) => {
+            Failure::new(format!("the parent's policy exceeds the limit {limit}"))
+        }
     })?;
     if !policy.is_claimed_by(&bound.claim) {
         return Err(Failure::new("the parent's policy has another id than its credential claims"));

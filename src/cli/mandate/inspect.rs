@@ -135,7 +135,9 @@ impl Picture {
             for error in file.loose.iter().filter_map(|credential| credential.as_ref().err()) {
                 problems.push(format!("a credential in {} cannot be read: {}", file.name, in_words(error)));
             }
-            hops.extend(file.credentials().into_iter().map(|credential| HopSeen::of(&file.name, credential, parts)));
+            hops.extend(
+                file.credentials().into_iter().map(|credential| HopSeen::of(&file.name, credential, parts)),
+            );
         }
         let mut picture = Self { verified: false, note: NOTE, presentations, hops, problems };
         picture.arrange();
@@ -197,7 +199,12 @@ impl Picture {
         let mut text = format!("{}\n", self.note);
         for presentation in &self.presentations {
             let holder = presentation.holder.as_deref().unwrap_or("nobody");
-            let _ = write!(text, "\n{} presents {}", output::escaped(holder), output::escaped(&presentation.file));
+            let _ = write!(
+                text,
+                "\n{} presents {}",
+                output::escaped(holder),
+                output::escaped(&presentation.file)
+            );
             for proof in &presentation.proofs {
                 let _ = write!(text, "\n  {}", output::escaped(&proof.in_words()));
             }
@@ -205,7 +212,8 @@ impl Picture {
         }
         text.push('\n');
         let mut drawn = BTreeSet::new();
-        let roots = (0..self.hops.len()).filter(|place| self.hops.get(*place).is_some_and(|hop| hop.parent.is_none()));
+        let roots = (0..self.hops.len())
+            .filter(|place| self.hops.get(*place).is_some_and(|hop| hop.parent.is_none()));
         for root in roots {
             self.draw(root, "", "", &mut drawn, &mut text);
         }
@@ -228,7 +236,8 @@ impl Picture {
             return;
         }
         let delegate = hop.authorizes.as_deref().unwrap_or("nobody");
-        let _ = writeln!(text, "{lead}{} mandates {}", output::escaped(&hop.issuer), output::escaped(delegate));
+        let _ =
+            writeln!(text, "{lead}{} mandates {}", output::escaped(&hop.issuer), output::escaped(delegate));
         let children: Vec<usize> = (0..self.hops.len())
             .filter(|child| self.hops.get(*child).is_some_and(|hop| hop.parent == Some(place)))
             .collect();
@@ -363,7 +372,9 @@ fn rule_line(verb: &str, rule: &RuleOutline, policy: &PolicyOutline) -> String {
         let _ = write!(line, "; this lets it delegate, {depth}");
     }
     // How deep it reaches was said.
-    let said = |constraint: &&String| rule.passes_on.as_ref().is_none_or(|depth| !depth.contains(constraint.as_str()));
+    let said = |constraint: &&String| {
+        rule.passes_on.as_ref().is_none_or(|depth| !depth.contains(constraint.as_str()))
+    };
     let constraints: Vec<&str> = rule.constraints.iter().filter(said).map(String::as_str).collect();
     if !constraints.is_empty() {
         let _ = write!(line, ", where {}", constraints.join(" and "));

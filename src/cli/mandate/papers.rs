@@ -72,7 +72,9 @@ fn read_one(path: &Path, context_free: bool, limits: &Limits) -> Result<PaperFil
     };
     let loose = match (&read, document.get("verifiableCredential")) {
         (Ok(_), _) | (_, None) => Vec::new(),
-        (Err(_), Some(Value::Array(papers))) => papers.iter().take(limits.credentials).map(credential).collect(),
+        (Err(_), Some(Value::Array(papers))) => {
+            papers.iter().take(limits.credentials).map(credential).collect()
+        }
         (Err(_), Some(one)) => vec![credential(one)],
     };
     Ok(PaperFile { name, paper: read.map(Paper::Presentation), loose })

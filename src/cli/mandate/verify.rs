@@ -102,9 +102,9 @@ struct RefusalSeen {
     evidence: Evidence,
 }
 
-const UNASKED: &str =
-    "The policies were not asked about anything (--action, --target): a chain that holds may still permit nothing.";
-const ASKED: &str = "No message was judged: neither a presentation's proof, challenge and domain, nor an intent.";
+const UNASKED: &str = "The policies were not asked about anything (--action, --target): a chain that holds may still permit nothing.";
+const ASKED: &str =
+    "No message was judged: neither a presentation's proof, challenge and domain, nor an intent.";
 
 /// A configuration, what is known at the instant, and the policies beside the papers.
 struct World {
@@ -166,8 +166,7 @@ const NOWHERE: &str = "https://writgate.invalid/";
 
 impl World {
     fn judge(&self, arguments: &Arguments, files: &[PaperFile]) -> Verdict {
-        let credentials: Vec<Credential> =
-            files.iter().flat_map(PaperFile::credentials).cloned().collect();
+        let credentials: Vec<Credential> = files.iter().flat_map(PaperFile::credentials).cloned().collect();
         let root = match &arguments.root {
             Some(root) => root.clone(),
             None => self.root(arguments, &credentials),
@@ -194,7 +193,8 @@ impl World {
             verdict.not_after = (until < Instant::MAX_UTC).then(|| instant_text(until));
             self.unasked(&chain)?;
             let Some((action, target)) = asked else { return Ok(()) };
-            let asked = Asked::new(&chain, self, holder(files), &root, (action, target), &arguments.attribute);
+            let asked =
+                Asked::new(&chain, self, holder(files), &root, (action, target), &arguments.attribute);
             let grant = asked.grant(self, &chain).inspect_err(|_| {
                 verdict.explanation = asked.explanation(self, &chain);
             })?;
@@ -260,11 +260,9 @@ impl World {
         }
         match chain.composition_failure() {
             None => Ok(()),
-            Some(failure) => Err(failure.clone().into_refusal(
-                Reason::IdentityCompositionFailed,
-                Phase::Composition,
-                &[],
-            )),
+            Some(failure) => {
+                Err(failure.clone().into_refusal(Reason::IdentityCompositionFailed, Phase::Composition, &[]))
+            }
         }
     }
 }

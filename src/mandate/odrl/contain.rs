@@ -143,11 +143,19 @@ impl Delegation<'_> {
         let mut excesses = Vec::new();
         for (policy, whose) in [(parent, "the parent"), (child, "the child")] {
             if let Some(why) = &policy.unusable {
-                excesses.push(Excess::new(ExcessKind::Form, format!("{whose} cannot be used: {why}"), "nothing"));
+                excesses.push(Excess::new(
+                    ExcessKind::Form,
+                    format!("{whose} cannot be used: {why}"),
+                    "nothing",
+                ));
             }
         }
         if !child.agreement {
-            excesses.push(Excess::new(ExcessKind::Form, "a policy that is no odrl:Agreement", "an agreement"));
+            excesses.push(Excess::new(
+                ExcessKind::Form,
+                "a policy that is no odrl:Agreement",
+                "an agreement",
+            ));
         }
         if child.id() == parent.id() {
             excesses.push(Excess::new(ExcessKind::Form, "a policy with the parent's id", "an id of its own"));
@@ -199,9 +207,8 @@ impl Delegation<'_> {
     /// A permission of the parent that holds for the delegator whenever the case holds; else why the nearest does not.
     fn permitted(&self, case: &Case<'_>) -> Option<Excess> {
         let fits = self.parent.permissions.iter().map(|rule| self.fit(rule, case, case.action, false));
-        nearest(fits).unwrap_or_else(|| {
-            Some(Excess::new(ExcessKind::Action, case.words(), "no permission at all"))
-        })
+        nearest(fits)
+            .unwrap_or_else(|| Some(Excess::new(ExcessKind::Action, case.words(), "no permission at all")))
     }
 
     /// A `grantUse` permission of the parent that holds whenever the case holds, names the delegator and reaches this
@@ -218,8 +225,7 @@ impl Delegation<'_> {
     }
 
     fn reaches(&self, rule: &Rule, case: &Case<'_>, depth: usize) -> Option<Excess> {
-        if let Err(denial) =
-            delegates(rule, &self.parent.obligations, self.delegator, depth, self.child.id())
+        if let Err(denial) = delegates(rule, &self.parent.obligations, self.delegator, depth, self.child.id())
         {
             let what = match denial.constraint.as_deref() {
                 Some("nextPolicy") => ExcessKind::NextPolicy,
@@ -236,7 +242,11 @@ impl Delegation<'_> {
         }
         let bound = rule.constraints.iter().find(|bound| is_depth_bound(bound) && !depth_holds(bound, depth));
         bound.map(|bound| {
-            Excess::new(ExcessKind::Depth, format!("passing on {} {depth} deep", case.words()), bound.to_string())
+            Excess::new(
+                ExcessKind::Depth,
+                format!("passing on {} {depth} deep", case.words()),
+                bound.to_string(),
+            )
         })
     }
 
@@ -253,17 +263,18 @@ impl Delegation<'_> {
             return Err((0, Excess::new(ExcessKind::Incomparable, case.words(), why.clone())));
         }
         let aspect = |place: usize, kind, names: &[Named], meets: &dyn Fn(&str) -> bool, asked: String| {
-            let meeting: Vec<&Named> = names
-                .iter()
-                .filter(|named| matches!(named, Named::Iri { iri, .. } if meets(iri)))
-                .collect();
+            let meeting: Vec<&Named> =
+                names.iter().filter(|named| matches!(named, Named::Iri { iri, .. } if meets(iri))).collect();
             if meeting.iter().any(|named| unmet_refinement(named, case).is_none()) {
                 return Ok(());
             }
-            Err((place, match meeting.first().and_then(|named| unmet_refinement(named, case)) {
-                Some(refinement) => self.dropped(case, refinement),
-                None => Excess::new(kind, asked, super::hops::names(names)),
-            }))
+            Err((
+                place,
+                match meeting.first().and_then(|named| unmet_refinement(named, case)) {
+                    Some(refinement) => self.dropped(case, refinement),
+                    None => Excess::new(kind, asked, super::hops::names(names)),
+                },
+            ))
         };
         aspect(0, ExcessKind::Action, &rule.actions, &|iri| action::permits(iri, asked), case.words())?;
         if !rule.targets.is_empty() {
@@ -334,8 +345,7 @@ impl Delegation<'_> {
         let any = |names: &[Named], meets: &dyn Fn(&str) -> bool| {
             names.is_empty() || names.iter().any(|named| self.could_mean(named, meets))
         };
-        let action =
-            |iri: &str| action::permits(iri, case.action) || action::permits(case.action, iri);
+        let action = |iri: &str| action::permits(iri, case.action) || action::permits(case.action, iri);
         any(&rule.actions, &action)
             && any(&rule.targets, &|iri| case.target.is_none_or(|target| target == iri))
             && any(&rule.assignees, &|iri| iri == self.delegator)
@@ -380,7 +390,10 @@ impl Delegation<'_> {
             Named::Unreadable => true,
         });
         let target = prohibition.targets.is_empty()
-            || prohibition.targets.iter().any(|named| self.could_mean(named, &|iri| concerns(iri, case.target)));
+            || prohibition
+                .targets
+                .iter()
+                .any(|named| self.could_mean(named, &|iri| concerns(iri, case.target)));
         let assignee = prohibition.assignees.is_empty()
             || prohibition.assignees.iter().any(|named| self.could_mean(named, &|iri| agents.contains(&iri)));
         action
@@ -436,9 +449,7 @@ fn unmet_refinement<'n>(named: &'n Named, case: &Case<'_>) -> Option<&'n Constra
 }
 
 /// The first fit, as `Some(None)`; else the excess of the nearest miss; `None` where there is nothing to fit.
-fn nearest(
-    fits: impl Iterator<Item = Result<(), (usize, Excess)>>,
-) -> Option<Option<Excess>> {
+fn nearest(fits: impl Iterator<Item = Result<(), (usize, Excess)>>) -> Option<Option<Excess>> {
     let mut best: Option<(usize, Excess)> = None;
     for fit in fits {
         match fit {
@@ -709,18 +720,18 @@ impl<'c> Range<'c> {
 
     /// Whether every value here is one there.
     fn is_within(&self, other: &Self) -> bool {
-        let inside = |bound: &Typed, included: bool, limit: &Typed, limit_included: bool, side| {
-            match bound.order(limit) {
-                Some(Ordering::Equal) => limit_included || !included,
-                order => order == Some(side),
-            }
+        let inside = |bound: &Typed, included: bool, limit: &Typed, limit_included: bool, side| match bound
+            .order(limit)
+        {
+            Some(Ordering::Equal) => limit_included || !included,
+            order => order == Some(side),
         };
         self.comparable(other)
             && match (&self.values, &other.values) {
                 (Values::Among(own), _) => own.iter().all(|value| other.has(value) == Some(true)),
-                (Values::Outside(own), Values::Outside(others)) => others
-                    .iter()
-                    .all(|value| own.iter().any(|own| own.equals(value) == Some(true))),
+                (Values::Outside(own), Values::Outside(others)) => {
+                    others.iter().all(|value| own.iter().any(|own| own.equals(value) == Some(true)))
+                }
                 (Values::Below(_, _) | Values::Above(_, _), Values::Outside(others)) => {
                     others.iter().all(|value| self.has(value) == Some(false))
                 }
@@ -752,9 +763,8 @@ impl<'c> Range<'c> {
     }
 
     fn has(&self, value: &Typed) -> Option<bool> {
-        let among = |values: &[Typed]| {
-            values.iter().try_fold(false, |found, own| Some(found || own.equals(value)?))
-        };
+        let among =
+            |values: &[Typed]| values.iter().try_fold(false, |found, own| Some(found || own.equals(value)?));
         match &self.values {
             Values::Among(values) => among(values),
             Values::Outside(values) => among(values).map(|found| !found),

@@ -184,7 +184,11 @@ impl PolicyStage<'_> {
     }
 
     /// Composition: whose papers they are, down to the actor.
-    pub(super) fn composition(&self, action: &ActionUnderTest, earlier: u64) -> Result<ChainGrant, Box<Denial>> {
+    pub(super) fn composition(
+        &self,
+        action: &ActionUnderTest,
+        earlier: u64,
+    ) -> Result<ChainGrant, Box<Denial>> {
         let mut grant = ChainGrant::none();
         if let Some(failure) = self.chain.composition_failure() {
             return Err(Box::new(failure.clone()));

@@ -34,7 +34,9 @@ pub(crate) struct Narrowing {
 pub(crate) fn constraint_of_text(text: &str) -> Result<Constraint, &'static str> {
     let mut words = text.trim().splitn(3, char::is_whitespace);
     let (Some(operand), Some(operator), Some(right)) = (words.next(), words.next(), words.next()) else {
-        return Err("a constraint is an operand, an operator and a value, as `purpose eq https://x.example/p`");
+        return Err(
+            "a constraint is an operand, an operator and a value, as `purpose eq https://x.example/p`",
+        );
     };
     let whole = |name: &str| match name.contains(':') {
         true => name.to_owned(),
@@ -104,7 +106,10 @@ impl Policy {
             self.permissions.iter().filter(|rule| names_party(&rule.assignees, delegator)).collect();
         let mut body = String::new();
         let mut uncovered = BTreeSet::new();
-        for name in [delegator, delegate].into_iter().chain(wanted.actions.iter().chain(&wanted.targets).map(String::as_str)) {
+        for name in [delegator, delegate]
+            .into_iter()
+            .chain(wanted.actions.iter().chain(&wanted.targets).map(String::as_str))
+        {
             if NamedNode::new(name).is_err() {
                 uncovered.insert(Excess::new(ExcessKind::Form, name, "IRIs"));
             }
@@ -135,11 +140,8 @@ impl Policy {
                 .chain(&wanted.constraints)
                 .chain([&bound])
                 .collect();
-            let action = Named::Iri {
-                iri: odrl::GRANT_USE.to_owned(),
-                collection: false,
-                refinements: Vec::new(),
-            };
+            let action =
+                Named::Iri { iri: odrl::GRANT_USE.to_owned(), collection: false, refinements: Vec::new() };
             let duties = rule.duties.iter().filter(|duty| duty.action != odrl::NEXT_POLICY);
             write_rule(&mut body, "permission", &[action], &targets, &constraints, duties);
         }
@@ -166,9 +168,12 @@ impl Policy {
     /// Each wanted action on each wanted target that no permission of this policy covers.
     fn uncovered(&self, own: &[&Rule], wanted: &Narrowing, uncovered: &mut BTreeSet<Excess>) {
         let covers_action = |rule: &Rule, wanted: &str| {
-            rule.actions.iter().any(|named| matches!(named, Named::Iri { iri, .. } if action::permits(iri, wanted)))
+            rule.actions
+                .iter()
+                .any(|named| matches!(named, Named::Iri { iri, .. } if action::permits(iri, wanted)))
         };
-        let covers_target = |rule: &Rule, wanted: &str| rule.targets.is_empty() || names_iri(&rule.targets, wanted);
+        let covers_target =
+            |rule: &Rule, wanted: &str| rule.targets.is_empty() || names_iri(&rule.targets, wanted);
         for action in &wanted.actions {
             let covering: Vec<&&Rule> = own.iter().filter(|rule| covers_action(rule, action)).collect();
             if covering.is_empty() {
@@ -194,7 +199,8 @@ impl Policy {
     /// The one policy that may follow, where a duty says so; else a name made from what is named.
     fn next_id(&self, delegator: &str, delegate: &str, body: &str) -> String {
         let duties = self.permissions.iter().flat_map(|rule| &rule.duties).chain(&self.obligations);
-        let next = duties.filter(|duty| duty.action == odrl::NEXT_POLICY).find_map(|duty| duty.target.clone());
+        let next =
+            duties.filter(|duty| duty.action == odrl::NEXT_POLICY).find_map(|duty| duty.target.clone());
         next.unwrap_or_else(|| {
             let digest = Digest::of(format!("{} {delegator} {delegate} {body}", self.id));
             let mut head = [0u8; 16];
@@ -215,7 +221,10 @@ fn names_iri(names: &[Named], wanted: &str) -> bool {
 /// The rule's actions as far as they are wanted; `None` where none is. A narrower action keeps the refinements of the
 /// one that covers it.
 fn narrowed_actions(rule: &Rule, wanted: &[String]) -> Option<Vec<Named>> {
-    let all = rule.actions.iter().filter(|named| !matches!(named, Named::Iri { iri, .. } if iri == odrl::GRANT_USE));
+    let all = rule
+        .actions
+        .iter()
+        .filter(|named| !matches!(named, Named::Iri { iri, .. } if iri == odrl::GRANT_USE));
     let actions: Vec<Named> = if wanted.is_empty() {
         all.cloned().collect()
     } else {
@@ -237,13 +246,15 @@ fn narrowed_targets(rule: &Rule, wanted: &[String]) -> Option<Vec<Named>> {
     if wanted.is_empty() {
         return Some(rule.targets.clone());
     }
-    let plain =
-        |iri: &String| Named::Iri { iri: iri.clone(), collection: false, refinements: Vec::new() };
+    let plain = |iri: &String| Named::Iri { iri: iri.clone(), collection: false, refinements: Vec::new() };
     let targets: Vec<Named> = if rule.targets.is_empty() {
         wanted.iter().map(plain).collect()
     } else {
         let named = rule.targets.iter();
-        named.filter(|named| matches!(named, Named::Iri { iri, .. } if wanted.contains(iri))).cloned().collect()
+        named
+            .filter(|named| matches!(named, Named::Iri { iri, .. } if wanted.contains(iri)))
+            .cloned()
+            .collect()
     };
     (!targets.is_empty()).then_some(targets)
 }

@@ -78,7 +78,8 @@ impl Trial<'_> {
     fn explain(&self, denial: &Denial) -> Option<Explanation> {
         let request = self.stage.odrl_request(self.stage.chain.leaf_delegate(), self.action, self.earlier);
         let chain = Chain { policies: &self.stage.primary, request: &request, root_is_owner: true };
-        let failing = failing(&chain, &self.stage.request.snapshot.revoked, self.stage.config.max_chain_length)?;
+        let failing =
+            failing(&chain, &self.stage.request.snapshot.revoked, self.stage.config.max_chain_length)?;
         let policy = chain.policies.get(failing.hop).copied()?;
         let place = format!("hop {}, policy {}", failing.hop, policy.id());
         // A prohibition comes before what permits, so where one matches it is what denied.
@@ -98,7 +99,8 @@ impl Trial<'_> {
         let prohibited: Vec<&str> = rule.all_constraints().flat_map(operands).collect();
         let asking = Judge::new(policy, failing.asked, RuleKind::Permission);
         let permitted = policy.permissions.iter().flat_map(|permission| permission.all_constraints());
-        let permitted = permitted.filter(|one| operands(one).iter().any(|operand| prohibited.contains(operand)));
+        let permitted =
+            permitted.filter(|one| operands(one).iter().any(|operand| prohibited.contains(operand)));
         let changes = rule
             .all_constraints()
             .flat_map(escaping)
@@ -107,7 +109,8 @@ impl Trial<'_> {
             Some(change) => format!("{}, the policies would permit it", in_condition(&change)),
             None => "none: as long as this prohibition stands, no change of one attribute helps".to_owned(),
         };
-        let asked = format!("{} on {} by {}", short(failing.asked.action), failing.asked.target, failing.asked.agent);
+        let asked =
+            format!("{} on {} by {}", short(failing.asked.action), failing.asked.target, failing.asked.agent);
         let sure = judge.rule(rule).truth() == Truth::True;
         let verb = if sure { "prohibits" } else { "cannot be shown not to prohibit" };
         Explanation {
@@ -129,7 +132,9 @@ impl Trial<'_> {
             .permissions
             .iter()
             .enumerate()
-            .map(|(place, rule)| Candidate::of(&judge, failing, place, rule, policy, self.stage.primary.len()))
+            .map(|(place, rule)| {
+                Candidate::of(&judge, failing, place, rule, policy, self.stage.primary.len())
+            })
             .collect();
         // The order of rules in the policy decides between equals.
         candidates.sort_by_key(|candidate| (candidate.unmet.len(), 4 - candidate.near));
@@ -166,8 +171,13 @@ impl Trial<'_> {
     /// Whether every action of the message would be granted, this one with the change.
     fn permits_with(&self, change: &Change) -> bool {
         let chain = self.stage.chain;
-        let mut stage =
-            PolicyStage::new(chain, self.stage.actor, self.stage.request, self.stage.config, self.stage.of_message);
+        let mut stage = PolicyStage::new(
+            chain,
+            self.stage.actor,
+            self.stage.request,
+            self.stage.config,
+            self.stage.of_message,
+        );
         let mut action = self.action.clone();
         let mut attribute = None;
         let changed_policy;
@@ -208,18 +218,17 @@ impl Trial<'_> {
 }
 
 /// The question that the chain's evaluator was denied, in its order. `None` where it was no question to a policy.
-fn failing<'a>(
-    chain: &Chain<'a>,
-    revoked: &BTreeSet<String>,
-    max_length: usize,
-) -> Option<Failing<'a>> {
+fn failing<'a>(chain: &Chain<'a>, revoked: &BTreeSet<String>, max_length: usize) -> Option<Failing<'a>> {
     chain.admissible(revoked, max_length).ok()?;
     let mut grant = ChainGrant::none();
     for (parent, child) in (1..chain.policies.len()).enumerate() {
         if chain.edge(parent, child, &mut grant).is_err() {
             let (_, _, assigner) = chain.link(parent, child).ok()?;
             let below = u64::try_from(chain.policies.len() - child).ok();
-            return Some(Failing { hop: parent, asked: chain.question(parent, assigner, odrl::GRANT_USE, below) });
+            return Some(Failing {
+                hop: parent,
+                asked: chain.question(parent, assigner, odrl::GRANT_USE, below),
+            });
         }
     }
     for (hop, policy) in chain.policies.iter().enumerate() {
@@ -277,7 +286,8 @@ impl<'c> Candidate<'c> {
                     collection: false,
                     refinements: Vec::new(),
                 };
-                changes.push(with(&|rule| rule.actions.push(also.clone()), "covered grantUse too".to_owned()));
+                changes
+                    .push(with(&|rule| rule.actions.push(also.clone()), "covered grantUse too".to_owned()));
             } else {
                 changes.extend(iris(&rule.actions).map(Change::Action));
             }
@@ -347,7 +357,8 @@ impl<'c> Candidate<'c> {
             };
             changes.push(with(&deeper, format!("allowed {bound}")));
         }
-        let next = rule.duties.iter().chain(&policy.obligations).filter(|duty| duty.action == odrl::NEXT_POLICY);
+        let next =
+            rule.duties.iter().chain(&policy.obligations).filter(|duty| duty.action == odrl::NEXT_POLICY);
         for duty in next {
             unmet.push(Unmet {
                 asked: format!("nextPolicy {}", duty.target.as_deref().unwrap_or("(without a target)")),
@@ -418,7 +429,13 @@ fn escaping(constraint: &Constraint) -> Vec<Change> {
 }
 
 /// Values for which a comparison might hold, or not hold.
-fn of_comparison(operand: &str, operator: Operator, right: &[Value], own: &[Value], holds: bool) -> Vec<Change> {
+fn of_comparison(
+    operand: &str,
+    operator: Operator,
+    right: &[Value],
+    own: &[Value],
+    holds: bool,
+) -> Vec<Change> {
     let single = |values: &[Value]| values.iter().map(|value| vec![value.clone()]).collect::<Vec<_>>();
     let beside = |up: bool| right.iter().filter_map(move |value| next_to(value, up)).map(|value| vec![value]);
     let values: Vec<Vec<Value>> = match (operator, holds) {

@@ -127,7 +127,11 @@ impl<'a> Chain<'a> {
     }
 
     /// The chain as a whole: length, usability, ids, revocation, and the time that the caller claims.
-    pub(super) fn admissible(&self, revoked: &BTreeSet<String>, max_length: usize) -> Result<(), Box<Denial>> {
+    pub(super) fn admissible(
+        &self,
+        revoked: &BTreeSet<String>,
+        max_length: usize,
+    ) -> Result<(), Box<Denial>> {
         if self.policies.is_empty() {
             return Err(Box::new(Denial { detail: "the chain holds no policy".into(), ..Denial::default() }));
         }
@@ -168,21 +172,29 @@ impl<'a> Chain<'a> {
     }
 
     /// One delegation: the parent lets the child's assigner pass its permission on, this deep, and to this child.
-    pub(super) fn edge(&self, parent: usize, child: usize, grant: &mut ChainGrant) -> Result<(), Box<Denial>> {
+    pub(super) fn edge(
+        &self,
+        parent: usize,
+        child: usize,
+        grant: &mut ChainGrant,
+    ) -> Result<(), Box<Denial>> {
         let (from, to, assigner) = self.link(parent, child)?;
         let below = self.policies.len() - child;
         let asked = self.question(parent, assigner, odrl::GRANT_USE, u64::try_from(below).ok());
         let matched: Matched<'_> = self.permit(parent, asked)?;
-        let usable = self.usable(parent, matched, |rule| {
-            delegates(rule, &from.obligations, assigner, below, to.id())
-        })?;
+        let usable = self
+            .usable(parent, matched, |rule| delegates(rule, &from.obligations, assigner, below, to.id()))?;
         self.add(parent, asked, &usable, grant);
         Ok(())
     }
 
     /// What every edge needs, whatever is asked: an agreement between two parties under the policy before it. Gives
     /// both policies and the child's assigner.
-    pub(super) fn link(&self, parent: usize, child: usize) -> Result<(&'a Policy, &'a Policy, &'a str), Box<Denial>> {
+    pub(super) fn link(
+        &self,
+        parent: usize,
+        child: usize,
+    ) -> Result<(&'a Policy, &'a Policy, &'a str), Box<Denial>> {
         let (Some(from), Some(to)) = (self.policies.get(parent), self.policies.get(child)) else {
             return Err(self.deny(child, "the chain has a gap"));
         };
@@ -322,7 +334,13 @@ impl<'a> Chain<'a> {
         self.policies.get(hop).copied().map(|policy| Judge::permissions(policy, asked)).unwrap_or_default()
     }
 
-    pub(super) fn question(&self, hop: usize, agent: &'a str, action: &'a str, depth: Option<u64>) -> Question<'a> {
+    pub(super) fn question(
+        &self,
+        hop: usize,
+        agent: &'a str,
+        action: &'a str,
+        depth: Option<u64>,
+    ) -> Question<'a> {
         Question {
             request: self.request,
             agent,

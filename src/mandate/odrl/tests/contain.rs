@@ -38,6 +38,10 @@ fn may(action: &str, more: &str) -> String {
     format!("odrl:permission [ odrl:action {action} ; odrl:target ex:thing {more} ]")
 }
 
+fn comparing(purpose: &str) -> String {
+    format!("[ odrl:leftOperand odrl:purpose ; odrl:operator odrl:eq ; odrl:rightOperand {purpose} ]")
+}
+
 fn when(operand: &str, operator: &str, right: &str) -> String {
     format!(
         "; odrl:constraint [ odrl:leftOperand odrl:{operand} ; odrl:operator odrl:{operator} ; odrl:rightOperand {right} ]"
@@ -72,7 +76,11 @@ fn each_excess_is_named() {
         ),
         (format!("odrl:permission [ odrl:action odrl:read ] ; {GRANT}"), read.clone(), None),
         (format!("{} ; {GRANT}", may("odrl:read", "; odrl:assignee ex:other")), read.clone(), Some(Assignee)),
-        (format!("{} ; {GRANT}", may("odrl:read", &when("purpose", "eq", "ex:r"))), read.clone(), Some(Constraint)),
+        (
+            format!("{} ; {GRANT}", may("odrl:read", &when("purpose", "eq", "ex:r"))),
+            read.clone(),
+            Some(Constraint),
+        ),
         (
             format!("{} ; {GRANT}", may("odrl:read", &before("2027-01-01T00:00:00Z"))),
             may("odrl:read", &before("2027-01-01T00:00:01Z")),
@@ -111,10 +119,16 @@ fn each_excess_is_named() {
         ),
         (format!("{read} ; {GRANT}"), may("odrl:read", "; ex:unknown 1"), Some(Incomparable)),
         (format!("{} ; {GRANT} ; {never}", may("odrl:use", "")), may("odrl:use", ""), Some(Prohibited)),
-        (format!("{} ; {GRANT} ; {never}", may("odrl:use", "")), format!("{} ; {never}", may("odrl:use", "")), None),
+        (
+            format!("{} ; {GRANT} ; {never}", may("odrl:use", "")),
+            format!("{} ; {never}", may("odrl:use", "")),
+            None,
+        ),
         (format!("{} ; {GRANT} ; {never}", may("odrl:use", "")), read.clone(), None),
         (
-            format!("{read} ; {GRANT} ; odrl:prohibition [ odrl:action odrl:grantUse ; odrl:assignee ex:mid ]"),
+            format!(
+                "{read} ; {GRANT} ; odrl:prohibition [ odrl:action odrl:grantUse ; odrl:assignee ex:mid ]"
+            ),
             read.clone(),
             Some(Prohibited),
         ),
@@ -124,7 +138,10 @@ fn each_excess_is_named() {
             None,
         ),
         (
-            format!("{read} ; {GRANT} ; odrl:prohibition [ odrl:action odrl:read {} ]", when("count", "gt", "5")),
+            format!(
+                "{read} ; {GRANT} ; odrl:prohibition [ odrl:action odrl:read {} ]",
+                when("count", "gt", "5")
+            ),
             may("odrl:read", &when("count", "lteq", "5")),
             None,
         ),
@@ -136,26 +153,152 @@ fn each_excess_is_named() {
         (format!("{} ; {GRANT}", may("odrl:read", duty)), read.clone(), Some(Duty)),
         (format!("{} ; {GRANT}", may("odrl:read", duty)), may("odrl:read", duty), None),
         (read.clone(), read.clone(), Some(GrantUse)),
-        (format!("{read} ; odrl:permission [ odrl:action odrl:grantUse ; odrl:assignee ex:other ]"), read.clone(), Some(Assignee)),
+        (
+            format!("{read} ; odrl:permission [ odrl:action odrl:grantUse ; odrl:assignee ex:other ]"),
+            read.clone(),
+            Some(Assignee),
+        ),
         (format!("{read} ; {GRANT}"), format!("{read} ; {pass}"), Some(Depth)),
         (format!("{read} ; {}", deep("lteq ; odrl:rightOperand 2")), format!("{read} ; {pass}"), None),
         (format!("{read} ; {}", deep("lt ; odrl:rightOperand 2")), format!("{read} ; {pass}"), Some(Depth)),
         (format!("{read} ; {}", deep("eq ; odrl:rightOperand 2")), read.clone(), Some(Depth)),
         (
-            format!("{read} ; odrl:permission [ odrl:action odrl:grantUse ; odrl:assignee ex:mid ; odrl:duty [ odrl:action odrl:nextPolicy ; odrl:target ex:q ] ]"),
+            format!(
+                "{read} ; odrl:permission [ odrl:action odrl:grantUse ; odrl:assignee ex:mid ; odrl:duty [ odrl:action odrl:nextPolicy ; odrl:target ex:q ] ]"
+            ),
             read.clone(),
             Some(NextPolicy),
         ),
         (
-            format!("{read} ; odrl:permission [ odrl:action odrl:grantUse ; odrl:assignee ex:mid {} ]", when("purpose", "eq", "ex:r")),
+            format!(
+                "{read} ; odrl:permission [ odrl:action odrl:grantUse ; odrl:assignee ex:mid {} ]",
+                when("purpose", "eq", "ex:r")
+            ),
             read.clone(),
             Some(Constraint),
         ),
+        // Bounds that touch.
+        (
+            format!("{} ; {GRANT}", may("odrl:read", &when("count", "lt", "5"))),
+            may("odrl:read", &when("count", "lteq", "5")),
+            Some(Constraint),
+        ),
+        (
+            format!(
+                "{read} ; {GRANT} ; odrl:prohibition [ odrl:action odrl:read {} ]",
+                when("count", "gteq", "5")
+            ),
+            may("odrl:read", &when("count", "lteq", "5")),
+            Some(Prohibited),
+        ),
+        // One branch of two is not both.
+        (
+            format!("{} ; {GRANT}", may("odrl:read", &when("purpose", "eq", "ex:r"))),
+            may(
+                "odrl:read",
+                &format!("; odrl:constraint [ odrl:or ( {} {} ) ]", comparing("ex:r"), comparing("ex:s")),
+            ),
+            Some(Constraint),
+        ),
+        (
+            format!("{} ; {GRANT}", may("odrl:read", &when("purpose", "isAnyOf", "ex:r , ex:s"))),
+            may(
+                "odrl:read",
+                &format!("; odrl:constraint [ odrl:or ( {} {} ) ]", comparing("ex:r"), comparing("ex:s")),
+            ),
+            None,
+        ),
+        // A prohibition that is repeated for less, or for others, is not repeated.
+        (
+            format!("{} ; {GRANT} ; {never}", may("odrl:use", "")),
+            format!(
+                "{} ; odrl:prohibition [ odrl:action odrl:delete {} ]",
+                may("odrl:use", ""),
+                when("purpose", "eq", "ex:r")
+            ),
+            Some(Prohibited),
+        ),
+        (
+            format!("{} ; {GRANT} ; {never}", may("odrl:use", "")),
+            format!(
+                "{} ; odrl:prohibition [ odrl:action odrl:delete ; odrl:target ex:other ]",
+                may("odrl:use", "")
+            ),
+            Some(Prohibited),
+        ),
+        (
+            format!("{} ; {GRANT} ; {never}", may("odrl:use", "")),
+            format!(
+                "{} ; odrl:prohibition [ odrl:action odrl:delete ; odrl:assignee ex:other ]",
+                may("odrl:use", "")
+            ),
+            Some(Prohibited),
+        ),
+        (
+            format!("{} ; {GRANT} ; {never}", may("odrl:use", "")),
+            format!("{} ; odrl:prohibition [ odrl:action odrl:delete ; ex:unknown 1 ]", may("odrl:use", "")),
+            Some(Prohibited),
+        ),
+        // It covers queries, collections that cannot be read, and members that the parent states.
+        (
+            format!(
+                "odrl:permission [ odrl:action odrl:read ] ; {GRANT} ; odrl:prohibition [ odrl:action odrl:read ; odrl:target ex:thing ]"
+            ),
+            "odrl:permission [ odrl:action odrl:read ; odrl:target <https://x.example/thing?x> ]".into(),
+            Some(Prohibited),
+        ),
+        (
+            format!("{read} ; {GRANT} ; odrl:prohibition [ odrl:action odrl:read ; odrl:target ex:other ]"),
+            read.clone(),
+            None,
+        ),
+        (
+            format!(
+                "{read} ; {GRANT} ; odrl:prohibition [ odrl:action odrl:read ; odrl:target [ a odrl:AssetCollection ; odrl:source ex:other ] ]"
+            ),
+            read.clone(),
+            Some(Prohibited),
+        ),
+        (
+            format!(
+                "{read} ; {GRANT} ; odrl:prohibition [ odrl:action odrl:read ; odrl:target ex:other ] . ex:thing odrl:partOf ex:other"
+            ),
+            read.clone(),
+            Some(Prohibited),
+        ),
+        // It stands against the child's own delegate.
+        (
+            format!("{read} ; {GRANT} ; odrl:prohibition [ odrl:action odrl:read ; odrl:assignee ex:agent ]"),
+            read.clone(),
+            Some(Prohibited),
+        ),
+        // A duty of what is not asked for is none of the child's; one of a whole policy is.
+        (format!("{read} ; {} ; {GRANT}", may("odrl:delete", duty)), read.clone(), None),
+        (format!("{read} ; {GRANT} ; odrl:obligation [ odrl:action odrl:inform ]"), read.clone(), Some(Duty)),
+        (
+            format!("{read} ; {GRANT} ; odrl:obligation [ odrl:action odrl:inform ]"),
+            format!("{read} ; odrl:obligation [ odrl:action odrl:inform ]"),
+            None,
+        ),
+        // What denies everything gives nothing.
+        (format!("{read} ; {GRANT} ; odrl:inheritFrom ex:q"), read.clone(), Some(Form)),
+        (format!("{read} ; {GRANT}"), format!("{read} ; odrl:profile ex:q"), Some(Form)),
+        (format!("{read} ; {GRANT}"), never.into(), Some(Form)),
     ] {
         assert_eq!(kinds(&given, &asked), expected.into_iter().collect(), "{given}\n{asked}");
     }
+    let same = policy(&format!(
+        "ex:p a odrl:Agreement ; odrl:assigner ex:mid ; odrl:assignee ex:agent ; odrld:delegatedUnder ex:p ; {read} ."
+    ));
+    let found: BTreeSet<ExcessKind> = excesses(&parent(&format!("{read} ; {GRANT}")), &same)
+        .into_iter()
+        .map(|excess| excess.what)
+        .collect();
+    assert_eq!(found, BTreeSet::from([Form]), "a policy of the parent's own id");
     let read = parent(&format!("{read} ; {GRANT}"));
-    let set = policy("ex:c a odrl:Set ; odrl:assigner ex:other ; odrl:permission [ odrl:action odrl:read ; odrl:target ex:thing ] .");
+    let set = policy(
+        "ex:c a odrl:Set ; odrl:assigner ex:other ; odrl:permission [ odrl:action odrl:read ; odrl:target ex:thing ] .",
+    );
     let found: BTreeSet<ExcessKind> = excesses(&read, &set).into_iter().map(|excess| excess.what).collect();
     assert_eq!(found, BTreeSet::from([Form, Party]));
 }
@@ -213,12 +356,18 @@ fn comparison() -> impl Strategy<Value = String> {
     let times = (
         select(&["lt", "lteq", "gt", "gteq"][..]),
         select(
-            &["\"2026-06-16T12:00:00Z\"^^xsd:dateTime", "\"2026-07-01T00:00:00Z\"^^xsd:dateTime", "\"2026-01-01\"^^xsd:date"][..],
+            &[
+                "\"2026-06-16T12:00:00Z\"^^xsd:dateTime",
+                "\"2026-07-01T00:00:00Z\"^^xsd:dateTime",
+                "\"2026-01-01\"^^xsd:date",
+            ][..],
         ),
     )
         .prop_map(|(operator, right)| ("dateTime", operator, right));
     prop_oneof![3 => numbers, 3 => names, 1 => times].prop_map(|(operand, operator, right)| {
-        format!("[ odrl:leftOperand odrl:{operand} ; odrl:operator odrl:{operator} ; odrl:rightOperand {right} ]")
+        format!(
+            "[ odrl:leftOperand odrl:{operand} ; odrl:operator odrl:{operator} ; odrl:rightOperand {right} ]"
+        )
     })
 }
 
@@ -234,7 +383,15 @@ fn action() -> impl Strategy<Value = &'static str> {
 }
 
 fn target() -> impl Strategy<Value = &'static str> {
-    select(&["", "; odrl:target ex:thing", "; odrl:target ex:thing", "; odrl:target ex:other", "; odrl:target ex:thing , ex:other"][..])
+    select(
+        &[
+            "",
+            "; odrl:target ex:thing",
+            "; odrl:target ex:thing",
+            "; odrl:target ex:other",
+            "; odrl:target ex:thing , ex:other",
+        ][..],
+    )
 }
 
 fn spec() -> impl Strategy<Value = Spec> {
@@ -291,7 +448,9 @@ struct Pair {
 }
 
 fn pair() -> impl Strategy<Value = Pair> {
-    let party = select(&["", "", "; odrl:assignee ex:mid", "; odrl:assignee ex:agent", "; odrl:assignee ex:other"][..]);
+    let party = select(
+        &["", "", "; odrl:assignee ex:mid", "; odrl:assignee ex:agent", "; odrl:assignee ex:other"][..],
+    );
     let prohibition = (spec(), party).prop_map(|(mut spec, party)| {
         spec.duty = "";
         (spec, party)
@@ -320,7 +479,9 @@ fn pair() -> impl Strategy<Value = Pair> {
                 }
             }
             let when = granted_when.map(|when| format!("; odrl:constraint {when}")).unwrap_or_default();
-            parent.push_str(&format!("odrl:permission [ odrl:action odrl:grantUse ; odrl:assignee ex:mid {when} ]"));
+            parent.push_str(&format!(
+                "odrl:permission [ odrl:action odrl:grantUse ; odrl:assignee ex:mid {when} ]"
+            ));
             Pair { parent, child: child.trim_end_matches([' ', ';']).to_owned() }
         })
 }
@@ -348,7 +509,8 @@ fn ask() -> impl Strategy<Value = Ask> {
     ];
     let (level, purpose) = (select(LEVELS), select(PURPOSES));
     let action = select(&["read", "use", "write", "append", "delete", "modify"][..]);
-    let target = select(&["https://x.example/thing", "https://x.example/other", "https://x.example/thing?x"][..]);
+    let target =
+        select(&["https://x.example/thing", "https://x.example/other", "https://x.example/thing?x"][..]);
     (level, purpose, action, target).prop_map(|(level, purpose, action, target)| {
         let mut ask = Ask::new().action(action).target(target);
         let level: Vec<String> = level.iter().map(|value| value.replace('I', INTEGER)).collect();
@@ -420,11 +582,19 @@ fn a_narrowed_policy_is_the_parents_or_less() {
         "{} ; {} ; odrl:obligation [ odrl:action odrl:attribute ] ; odrl:prohibition [ odrl:action odrl:delete ] ; \
          odrl:permission [ odrl:action odrl:grantUse ; odrl:assignee ex:mid ; \
            odrl:constraint [ odrl:leftOperand odrld:delegationDepth ; odrl:operator odrl:lteq ; odrl:rightOperand 3 ] ]",
-        may("odrl:use", &format!("{} ; odrl:duty [ odrl:action odrl:inform ; odrl:target ex:owner ]", when("purpose", "isAnyOf", "ex:r , \"a \\\"b\\\"\"@en"))),
+        may(
+            "odrl:use",
+            &format!(
+                "{} ; odrl:duty [ odrl:action odrl:inform ; odrl:target ex:owner ]",
+                when("purpose", "isAnyOf", "ex:r , \"a \\\"b\\\"\"@en")
+            )
+        ),
         "odrl:permission [ odrl:action [ rdf:value odrl:write ; odrl:refinement [ odrl:leftOperand odrl:count ; odrl:operator odrl:lteq ; odrl:rightOperand 3 ] ] ; odrl:target [ a odrl:AssetCollection ; odrl:source ex:coll ] ]"
     ));
     let narrowed = |wanted: &Narrowing| {
-        let text = given.narrowed(MID, AGENT, wanted).map_err(|excesses| excesses.into_iter().map(|excess| excess.what).collect::<Vec<_>>())?;
+        let text = given
+            .narrowed(MID, AGENT, wanted)
+            .map_err(|excesses| excesses.into_iter().map(|excess| excess.what).collect::<Vec<_>>())?;
         let child = policy(&text.lines().filter(|line| !line.starts_with("@prefix")).collect::<String>());
         Ok::<_, Vec<ExcessKind>>((excesses(&given, &child), child))
     };
@@ -444,9 +614,16 @@ fn a_narrowed_policy_is_the_parents_or_less() {
     assert!(ask.permitted(&[given.clone(), child.clone()]));
     assert!(!ask.clone().action("write").permitted(&[given.clone(), child.clone()]));
     assert!(!Ask::new().with("purpose", &["\"a \\\"b\\\"\"@en"]).permitted(&[given.clone(), child]));
-    assert_eq!(narrowed(&of("read", "thing", 3)).unwrap().0.first().map(|excess| excess.what), Some(ExcessKind::Depth));
+    assert_eq!(
+        narrowed(&of("read", "thing", 3)).unwrap().0.first().map(|excess| excess.what),
+        Some(ExcessKind::Depth)
+    );
     let passing_on = narrowed(&of("grantUse", "thing", 0)).unwrap().0;
-    assert_eq!(passing_on.first().map(|excess| excess.what), Some(ExcessKind::Form), "it is asked for by its depth");
+    assert_eq!(
+        passing_on.first().map(|excess| excess.what),
+        Some(ExcessKind::Form),
+        "it is asked for by its depth"
+    );
     assert_eq!(narrowed(&of("read", "other", 0)).unwrap_err(), [ExcessKind::Target]);
     assert_eq!(narrowed(&of("transfer", "thing", 0)).unwrap_err(), [ExcessKind::Action]);
 }
@@ -463,7 +640,9 @@ fn a_constraint_is_written_in_one_line() {
     ] {
         assert_eq!(constraint_of_text(text).map(|constraint| constraint.to_string()), Ok(words.to_owned()));
     }
-    for text in ["", "purpose", "purpose eq", "purpose is x", "purpose eq \"x", "a b c> d", "https://x.example/ eq 1"] {
+    for text in
+        ["", "purpose", "purpose eq", "purpose is x", "purpose eq \"x", "a b c> d", "https://x.example/ eq 1"]
+    {
         assert!(constraint_of_text(text).is_err(), "{text}");
     }
 }

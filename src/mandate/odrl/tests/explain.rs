@@ -22,7 +22,12 @@ fn hop(credential: Credential) -> Hop {
 }
 
 /// Policies from the root down (owner, a, b, ..., agent), an action on `ex:thing`, and its attributes.
-fn explain_at(bodies: &[&str], action: &str, attributes: &[(&str, &str)], counted: u64) -> Option<Explanation> {
+fn explain_at(
+    bodies: &[&str],
+    action: &str,
+    attributes: &[(&str, &str)],
+    counted: u64,
+) -> Option<Explanation> {
     let parties = ["owner", "a", "b"];
     let ids = ["p", "q", "r"];
     let hops: Vec<Hop> = bodies
@@ -52,7 +57,8 @@ fn explain_at(bodies: &[&str], action: &str, attributes: &[(&str, &str)], counte
         unjudged_nodes: Vec::new(),
     };
     let mut request = request();
-    request.snapshot.counts = BTreeMap::from([("https://x.example/p https://x.example/owner".to_owned(), counted)]);
+    request.snapshot.counts =
+        BTreeMap::from([("https://x.example/p https://x.example/owner".to_owned(), counted)]);
     PolicyGrant::explain(&chain, &actions, &ex("agent"), &request, &config())
 }
 
@@ -98,15 +104,24 @@ fn a_denial_is_explained_with_the_smallest_change_that_permits() {
             "read",
             vec![("purpose", "s"), ("purpose", "r")],
             "hop 0",
-            vec![("purpose isNoneOf <https://x.example/s>", "purpose <https://x.example/r>, <https://x.example/s>")],
+            vec![(
+                "purpose isNoneOf <https://x.example/s>",
+                "purpose <https://x.example/r>, <https://x.example/s>",
+            )],
             r.clone(),
         ),
         (
-            vec![may("odrl:read", "; odrl:constraint [ odrl:or ( [ odrl:leftOperand odrl:purpose ; odrl:operator odrl:eq ; odrl:rightOperand ex:r ] [ odrl:leftOperand odrl:spatial ; odrl:operator odrl:isA ; odrl:rightOperand ex:s ] ) ]")],
+            vec![may(
+                "odrl:read",
+                "; odrl:constraint [ odrl:or ( [ odrl:leftOperand odrl:purpose ; odrl:operator odrl:eq ; odrl:rightOperand ex:r ] [ odrl:leftOperand odrl:spatial ; odrl:operator odrl:isA ; odrl:rightOperand ex:s ] ) ]",
+            )],
             "read",
             vec![],
             "hop 0",
-            vec![("or(purpose eq <https://x.example/r>, spatial isA <https://x.example/s>)", "purpose nothing; spatial nothing")],
+            vec![(
+                "or(purpose eq <https://x.example/r>, spatial isA <https://x.example/s>)",
+                "purpose nothing; spatial nothing",
+            )],
             r.clone(),
         ),
         (
@@ -125,7 +140,14 @@ fn a_denial_is_explained_with_the_smallest_change_that_permits() {
             vec![("dateTime lt \"2026-01-01T00:00:00Z\"", "dateTime \"2026-06-16T12:00:00Z\"")],
             would("if it were 2025-12-31T23:59:59.000Z"),
         ),
-        (vec![read.clone()], "delete", vec![], "no permission of the policy covers delete", vec![("action read", "delete")], would("if the action were read")),
+        (
+            vec![read.clone()],
+            "delete",
+            vec![],
+            "no permission of the policy covers delete",
+            vec![("action read", "delete")],
+            would("if the action were read"),
+        ),
         (
             vec!["odrl:permission [ odrl:action odrl:read ; odrl:target ex:other ]".to_owned()],
             "read",
@@ -143,18 +165,27 @@ fn a_denial_is_explained_with_the_smallest_change_that_permits() {
             would("if this permission of hop 0 named https://x.example/agent"),
         ),
         (
-            vec![may("odrl:read", &format!("{} {}", when("purpose", "eq", "ex:r"), when("spatial", "eq", "ex:s")))],
+            vec![may(
+                "odrl:read",
+                &format!("{} {}", when("purpose", "eq", "ex:r"), when("spatial", "eq", "ex:s")),
+            )],
             "read",
             vec![],
             "hop 0",
-            vec![("purpose eq <https://x.example/r>", "purpose nothing"), ("spatial eq <https://x.example/s>", "spatial nothing")],
+            vec![
+                ("purpose eq <https://x.example/r>", "purpose nothing"),
+                ("spatial eq <https://x.example/s>", "spatial nothing"),
+            ],
             "no single change suffices: 2 things are unmet".to_owned(),
         ),
         // The nearest of two rules, whatever their order.
         (
             vec![format!(
                 "{} ; {}",
-                may("odrl:read", &format!("{} {}", when("purpose", "eq", "ex:s"), when("event", "eq", "ex:s"))),
+                may(
+                    "odrl:read",
+                    &format!("{} {}", when("purpose", "eq", "ex:s"), when("event", "eq", "ex:s"))
+                ),
                 for_r
             )],
             "read",
@@ -189,7 +220,11 @@ fn a_denial_is_explained_with_the_smallest_change_that_permits() {
             "none: as long as this prohibition stands, no change of one attribute helps".to_owned(),
         ),
         (
-            vec![format!("{} ; odrl:prohibition [ odrl:action odrl:read {} ]", may("odrl:read", &when("purpose", "isAnyOf", "ex:r , ex:s")), when("purpose", "eq", "ex:s"))],
+            vec![format!(
+                "{} ; odrl:prohibition [ odrl:action odrl:read {} ]",
+                may("odrl:read", &when("purpose", "isAnyOf", "ex:r , ex:s")),
+                when("purpose", "eq", "ex:s")
+            )],
             "read",
             vec![("purpose", "s")],
             "prohibits read",
@@ -197,7 +232,10 @@ fn a_denial_is_explained_with_the_smallest_change_that_permits() {
             r.clone(),
         ),
         (
-            vec![format!("{read} ; odrl:prohibition [ odrl:action odrl:read {} ]", when("purpose", "neq", "ex:r"))],
+            vec![format!(
+                "{read} ; odrl:prohibition [ odrl:action odrl:read {} ]",
+                when("purpose", "neq", "ex:r")
+            )],
             "read",
             vec![],
             "cannot be shown not to prohibit read",
@@ -240,7 +278,13 @@ fn a_denial_is_explained_with_the_smallest_change_that_permits() {
         ),
         (
             vec![
-                format!("{read} ; {}", may("odrl:grantUse", "; odrl:constraint [ odrl:leftOperand odrld:delegationDepth ; odrl:operator odrl:lteq ; odrl:rightOperand 1 ]")),
+                format!(
+                    "{read} ; {}",
+                    may(
+                        "odrl:grantUse",
+                        "; odrl:constraint [ odrl:leftOperand odrld:delegationDepth ; odrl:operator odrl:lteq ; odrl:rightOperand 1 ]"
+                    )
+                ),
                 format!("{read} ; {grant}"),
                 read.clone(),
             ],
@@ -253,7 +297,8 @@ fn a_denial_is_explained_with_the_smallest_change_that_permits() {
     ];
     for (bodies, action, attributes, sentence, unmet, change) in rows {
         let texts: Vec<&str> = bodies.iter().map(String::as_str).collect();
-        let found = explain_at(&texts, action, &attributes, 5).unwrap_or_else(|| panic!("permitted: {bodies:?}"));
+        let found =
+            explain_at(&texts, action, &attributes, 5).unwrap_or_else(|| panic!("permitted: {bodies:?}"));
         assert!(found.sentence.contains(sentence), "{bodies:?}\n{}", found.sentence);
         let seen: Vec<(&str, &str)> =
             found.unmet.iter().map(|unmet| (unmet.asked.as_str(), unmet.seen.as_str())).collect();
