@@ -14,6 +14,7 @@ use crate::rdf::Budget;
 use crate::vocab::sec;
 use oxrdf::{NamedNodeRef, NamedOrBlankNode, TermRef};
 use serde::Serialize;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -149,10 +150,13 @@ impl Picture {
         let mut by_id: BTreeMap<String, usize> = BTreeMap::new();
         for (place, hop) in self.hops.iter_mut().enumerate() {
             let Some(id) = hop.policy_id.clone() else { continue };
-            if by_id.contains_key(&id) {
-                hop.problems.push("another credential is for the same policy".to_owned());
-            } else {
-                by_id.insert(id, place);
+            match by_id.entry(id) {
+                Entry::Vacant(free) => {
+                    free.insert(place);
+                }
+                Entry::Occupied(_) => {
+                    hop.problems.push("another credential is for the same policy".to_owned());
+                }
             }
         }
         let mut children: BTreeMap<usize, usize> = BTreeMap::new();

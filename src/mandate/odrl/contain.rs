@@ -592,10 +592,10 @@ fn implied(holding: &[&Constraint], wanted: &Constraint) -> bool {
         Constraint::Logical { logic, operands } if logic.is_conjunction() => {
             return operands.iter().all(|operand| implied(holding, operand));
         }
-        Constraint::Logical { logic: Logic::Or, operands } => {
-            if operands.iter().any(|operand| implied(holding, operand)) {
-                return true;
-            }
+        Constraint::Logical { logic: Logic::Or, operands }
+            if operands.iter().any(|operand| implied(holding, operand)) =>
+        {
+            return true;
         }
         _ => {}
     }

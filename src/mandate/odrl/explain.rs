@@ -248,6 +248,9 @@ fn failing<'a>(chain: &Chain<'a>, revoked: &BTreeSet<String>, max_length: usize)
     None
 }
 
+/// The rule edited, as a change in words.
+type EditedBy<'e> = dyn Fn(&dyn Fn(&mut Rule), String) -> Change + 'e;
+
 /// A permission, how much of it is unmet, and changes that might meet it.
 struct Candidate<'c> {
     rule: &'c Rule,
@@ -327,7 +330,7 @@ impl<'c> Candidate<'c> {
         length: usize,
         unmet: &mut Vec<Unmet>,
         changes: &mut Vec<Change>,
-        with: &dyn Fn(&dyn Fn(&mut Rule), String) -> Change,
+        with: &EditedBy<'_>,
     ) {
         if !names_action(rule, odrl::GRANT_USE) {
             return;
