@@ -18,7 +18,7 @@ mod file;
 mod roots;
 
 pub use file::ConfigFile;
-pub(crate) use file::media_type_of;
+pub(crate) use file::{controllers_of_folder, media_type_of};
 pub use roots::RootPrincipals;
 
 /// Everything that the engine is told, checked.

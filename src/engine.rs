@@ -8,10 +8,12 @@ use crate::audit::Draft;
 use crate::config::{Config, ConfigError};
 use crate::credential::VerifiedPresentation;
 use crate::decision::{Evaluation, Grant, NotOurs, Outcome};
+use crate::explain::Explanation;
 use crate::ledger::{Learned, Ledger, LedgerError, Revoked};
 use crate::mandate::odrl::PolicyGrant;
 use crate::mandate::{PolicyReferences, VerifiedChain};
-use crate::message::{ActionsUnderTest, Admitted, IntentGraph, admit};
+use crate::message::{ActionsUnderTest, Admitted, Envelope, IntentGraph, admit};
+use crate::protocol::ProtocolDocument;
 use crate::rdf::Budget;
 use crate::refusal::{Refusal, Stage};
 use crate::request::{Conversation, Instant, Request, Snapshot};
@@ -106,6 +108,22 @@ impl Engine {
         self.evaluate_watched(request, &mut |_| ())
     }
 
+    /// Why `evaluate` refuses this request, for the server's own people and never for the peer: what is not as it must
+    /// be, and the smallest change that would permit it. `None` where it does not refuse.
+    pub(crate) fn explain(&self, request: &Request) -> Option<Explanation> {
+        let (mut draft, mut learned) = (Draft::new(request, &self.config), Learned::default());
+        let explain = || match before_policy(request, &self.config, &mut draft, &mut learned, &mut |_| ()) {
+            Err(refusal) => Some(Explanation::of_refusal(&refusal)),
+            Ok(None) => None,
+            Ok(Some(proven)) => {
+                let holder = proven.presentation.holder();
+                PolicyGrant::explain(&proven.chain, &proven.actions, holder, request, &self.config)
+            }
+        };
+        // As in `evaluate`; and whatever panics has no explanation.
+        catch_unwind(AssertUnwindSafe(explain)).ok().flatten()
+    }
+
     /// [`Engine::evaluate`], telling `watch` which stage is about to run. The watcher cannot change the answer.
     pub(crate) fn evaluate_watched(&self, request: &Request, watch: &mut dyn FnMut(Stage)) -> Evaluation {
         let mut draft = Draft::new(request, &self.config);
@@ -134,7 +152,18 @@ enum Judged {
     NotOurs,
 }
 
-/// Stages 1 to 9, in order. Why each stands before the next is in `docs/pipeline.md`.
+/// What stages 1 to 8 prove.
+struct Proven {
+    envelope: Envelope,
+    protocol: Arc<ProtocolDocument>,
+    intent: ConformingIntent,
+    actions: ActionsUnderTest,
+    presentation: VerifiedPresentation,
+    chain: VerifiedChain,
+    references: PolicyReferences,
+}
+
+/// Stages 1 to 9.
 fn stages(
     request: &Request,
     config: &Config,
@@ -142,6 +171,28 @@ fn stages(
     learned: &mut Learned,
     watch: &mut dyn FnMut(Stage),
 ) -> Result<Judged, Refusal> {
+    let Some(proven) = before_policy(request, config, draft, learned, watch)? else {
+        return Ok(Judged::NotOurs);
+    };
+    let Proven { envelope, protocol, intent, actions, presentation, chain, references } = proven;
+
+    draft.enter(Stage::Policy);
+    watch(Stage::Policy);
+    let policy = PolicyGrant::evaluate(&chain, &actions, presentation.holder(), request, config)?;
+
+    let grant = Grant::new(envelope, protocol, intent, actions, presentation, chain, references, policy);
+    Ok(Judged::Granted(Box::new(grant)))
+}
+
+/// Stages 1 to 8, in order; `None` for a message that is not ours. Why each stands before the next is in
+/// `docs/pipeline.md`.
+fn before_policy(
+    request: &Request,
+    config: &Config,
+    draft: &mut Draft,
+    learned: &mut Learned,
+    watch: &mut dyn FnMut(Stage),
+) -> Result<Option<Proven>, Refusal> {
     let mut budget = Budget::new(&config.limits);
     let mut enter = |draft: &mut Draft, stage| {
         draft.enter(stage);
@@ -153,7 +204,7 @@ fn stages(
     draft.message(&message.facts);
     let envelope = match admit::admit(message, request, config)? {
         Admitted::Ours(envelope) => *envelope,
-        Admitted::NotOurs => return Ok(Judged::NotOurs),
+        Admitted::NotOurs => return Ok(None),
     };
     draft.envelope(&envelope);
 
@@ -187,12 +238,7 @@ fn stages(
 
     enter(draft, Stage::Reference);
     let references = PolicyReferences::check(&actions, &chain)?;
-
-    enter(draft, Stage::Policy);
-    let policy = PolicyGrant::evaluate(&chain, &actions, presentation.holder(), request, config)?;
-
-    let grant = Grant::new(envelope, protocol, intent, actions, presentation, chain, references, policy);
-    Ok(Judged::Granted(Box::new(grant)))
+    Ok(Some(Proven { envelope, protocol, intent, actions, presentation, chain, references }))
 }
 
 #[cfg(test)]

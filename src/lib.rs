@@ -11,6 +11,7 @@ mod config;
 pub mod credential;
 mod decision;
 mod engine;
+mod explain;
 pub mod ledger;
 pub mod limits;
 mod mandate;

@@ -235,7 +235,7 @@ fn attributes(actions: &ActionsUnderTest, request: &Request) -> Vec<AttributeRep
     stated.chain(vouched).collect()
 }
 
-fn hop_report(hop: &Hop) -> HopReport {
+pub(crate) fn hop_report(hop: &Hop) -> HopReport {
     HopReport {
         credential: hop.credential.id.clone(),
         credential_digest: hop.credential.digest,

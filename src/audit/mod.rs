@@ -6,7 +6,7 @@
 mod draft;
 mod report;
 
-pub(crate) use draft::Draft;
+pub(crate) use draft::{Draft, hop_report};
 pub(crate) use report::instant_text;
 pub use report::{
     ActionReport, AttributeReport, DecisionOutcome, DecisionReportV1, EvaluationOutcome, HopReport,

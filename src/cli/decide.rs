@@ -5,6 +5,7 @@ use crate::audit::{DecisionOutcome, DecisionReportV1, ReportEnvelope, instant_te
 use crate::config::{Config, ConfigFile};
 use crate::decision::{self, Decision};
 use crate::engine::{Engine, SystemClock};
+use crate::explain::Explanation;
 use crate::ledger::SqliteLedger;
 use crate::refusal::Refusal;
 use crate::request::{Actor, CallerFacts, Instant, MessageInput, Request};
@@ -78,6 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             }
         })?;
     let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
+    let asked = arguments.explain.then(|| (message.clone(), facts.clone()));
     let decided = engine.decide(message, facts);
     if arguments.json {
         output::write(None, &serde_json::to_string_pretty(&decided.report)?)?;
@@ -85,6 +87,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         output::say(format_args!("{}", output::verdict(&decided.decision)));
         if let Decision::Refuse(refusal) = &decided.decision {
             output::say(format_args!("  {}", output::advice(refusal.reason())));
+        }
+        if let (Decision::Refuse(refusal), Some((message, facts))) = (&decided.decision, asked) {
+            output::say(format_args!(
+                "\n{}",
+                output::why(&why_refused(&engine, refusal, message, facts, now)?)
+            ));
         }
         explain(arguments, &decided.report);
     }
@@ -106,7 +114,8 @@ fn evaluate(
     let ledger = SqliteLedger::in_memory(config.default_domain(), now, config.skew())?;
     let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
     let snapshot = engine.snapshot(now)?;
-    let evaluation = engine.evaluate(&Request { message, facts, snapshot });
+    let request = Request { message, facts, snapshot };
+    let evaluation = engine.evaluate(&request);
     let (outcome, exit) = match &evaluation.outcome {
         decision::Outcome::Granted(_) => (DecisionOutcome::Refuse, Exit::Success),
         decision::Outcome::Refused(_) => (DecisionOutcome::Refuse, Exit::Refused),
@@ -122,7 +131,14 @@ fn evaluate(
             output::coloured("WOULD ALLOW", 33),
             instant_text(grant.not_after())
         )),
-        decision::Outcome::Refused(refusal) => print_refusal(refusal),
+        decision::Outcome::Refused(refusal) => {
+            print_refusal(refusal);
+            if arguments.explain {
+                let explanation =
+                    engine.explain(&request).unwrap_or_else(|| Explanation::of_refusal(refusal));
+                output::say(format_args!("\n{}", output::why(&explanation)));
+            }
+        }
         decision::Outcome::NotOurs(_) => output::say(format_args!("{}", output::coloured("NOT OURS", 33))),
     }
     let envelope = ReportEnvelope {
@@ -138,6 +154,26 @@ fn evaluate(
     let version = DecisionReportV1::VERSION.to_owned();
     explain(arguments, &DecisionReportV1 { version, body: evaluation.report, envelope });
     Ok(exit)
+}
+
+/// The refusal's explanation. Where evaluating anew finds another reason (admission refused, or something changed in
+/// between), what the refusal itself tells.
+pub(super) fn why_refused(
+    engine: &Engine,
+    refusal: &Refusal,
+    message: MessageInput,
+    facts: CallerFacts,
+    now: Instant,
+) -> Result<Explanation, Failure> {
+    let mut snapshot = engine.snapshot(now)?;
+    snapshot.conversation = facts.conversation.clone();
+    let request = Request { message, facts, snapshot };
+    let same = match engine.evaluate(&request).outcome {
+        decision::Outcome::Refused(again) => again.reason() == refusal.reason(),
+        _ => false,
+    };
+    let explanation = if same { engine.explain(&request) } else { None };
+    Ok(explanation.unwrap_or_else(|| Explanation::of_refusal(refusal)))
 }
 
 fn print_refusal(refusal: &Refusal) {

@@ -4,7 +4,7 @@ use super::{Exit, Failure, Outcome, output};
 use crate::decision::{Decided, Decision};
 use crate::engine::{Engine, SystemClock};
 use crate::ledger::SqliteLedger;
-use crate::request::{Instant, MessageInput};
+use crate::request::{CallerFacts, Instant, MessageInput};
 use crate::worked_example::{ALICE, Ask, BOB, Intent, NOTES, World};
 use chrono::TimeDelta;
 use serde_json::Value;
@@ -71,6 +71,17 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             Decision::NotOurs(_) => not_ours += 1,
         }
         tell(arguments, step, &decided)?;
+        if let (true, Decision::Refuse(refusal)) = (arguments.explain, &decided.decision) {
+            let message = MessageInput::Bytes(step.message.clone());
+            let why = super::decide::why_refused(
+                &engine,
+                refusal,
+                message,
+                facts(&world, step),
+                chrono::Utc::now(),
+            )?;
+            output::say(format_args!("{}", output::why(&why)));
+        }
     }
     if !arguments.json {
         let reasons: std::collections::BTreeSet<_> = refused.iter().collect();
@@ -99,12 +110,16 @@ fn introduce(world: &World) {
 }
 
 fn decide(engine: &Engine, world: &World, step: &Step) -> Decided {
+    engine.decide(MessageInput::Bytes(step.message.clone()), facts(world, step))
+}
+
+fn facts(world: &World, step: &Step) -> CallerFacts {
     let mut facts = world.facts();
     facts.challenge = Some(step.nonce.clone());
     if !step.active {
         facts.activated.clear();
     }
-    engine.decide(MessageInput::Bytes(step.message.clone()), facts)
+    facts
 }
 
 fn tell(arguments: &Arguments, step: &Step, decided: &Decided) -> Result<(), Failure> {

@@ -3,6 +3,7 @@
 use super::Failure;
 use crate::audit::{DecisionReportV1, HopReport, ReportBody, instant_text};
 use crate::decision::Decision;
+use crate::explain::Explanation;
 use crate::refusal::{Evidence, Reason, Refusal, Retry, Stage};
 use crate::request::Instant;
 use std::fmt::Write as _;
@@ -26,6 +27,22 @@ pub(crate) fn escaped(text: &str) -> String {
 /// [`escaped`], line by line.
 pub(crate) fn escaped_block(text: &str) -> String {
     text.lines().map(escaped).collect::<Vec<_>>().join("\n")
+}
+
+/// JSON for people, under the same rule: such a character is written as JSON's own escape.
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(value)?;
+    Ok(text.chars().fold(String::with_capacity(text.len()), |mut out, character| {
+        if character != '\n' && is_unsafe(character) {
+            let mut units = [0u16; 2];
+            for unit in character.encode_utf16(&mut units) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(character);
+        }
+        out
+    }))
 }
 
 fn is_unsafe(character: char) -> bool {
@@ -80,7 +97,7 @@ pub(crate) fn refused(refusal: &Refusal) -> String {
     text
 }
 
-fn evidence(evidence: &Evidence) -> String {
+pub(crate) fn evidence(evidence: &Evidence) -> String {
     let hop = evidence.hop.map(|hop| hop.to_string());
     let phase = evidence.phase.map(|phase| phase.as_str().to_owned());
     let lines = [
@@ -101,6 +118,16 @@ fn evidence(evidence: &Evidence) -> String {
         }
         text
     })
+}
+
+/// An explanation: why, what is unmet, and the smallest change that would permit it.
+pub(crate) fn why(explanation: &Explanation) -> String {
+    let mut text = format!("why: {}", escaped(&explanation.sentence));
+    for unmet in &explanation.unmet {
+        let _ = write!(text, "\n  unmet: {}; seen: {}", escaped(&unmet.asked), escaped(&unmet.seen));
+    }
+    let _ = write!(text, "\nsmallest change: {}", escaped(&explanation.change));
+    text
 }
 
 /// The why, stage by stage, from the report.
@@ -285,5 +312,9 @@ mod tests {
         let hostile = "a\u{1b}[2J\u{202e}b\r\nc\u{200b}";
         assert_eq!(escaped(hostile), "a\\u{1b}[2J\\u{202e}b\\u{d}\\u{a}c\\u{200b}");
         assert_eq!(escaped_block("a\n\u{7}b"), "a\n\\u{7}b");
+        let value = serde_json::json!({ "a": hostile, "b": 1 });
+        let written = json(&value).unwrap();
+        assert!(!written.chars().any(|character| character != '\n' && is_unsafe(character)), "{written}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&written).unwrap(), value);
     }
 }

@@ -288,20 +288,10 @@ impl ConfigFile {
                 documents.insert_retrieved(&document.url, value, document.retrieved);
             }
         }
-        let Some(folder) = &self.controllers else { return Ok(documents) };
-        for path in files_of(&self.base.join(folder), &["json"])? {
-            let setting = || path.display().to_string();
-            let text = read_text(&path)?;
-            let document = strict_json::read(text.as_bytes(), &Limits::default())
-                .map_err(|cause| ConfigError::new(setting(), cause.to_string()))?;
-            let id = document.get("id").and_then(serde_json::Value::as_str).map(str::to_owned);
-            let id = id.ok_or_else(|| ConfigError::new(setting(), "has no `id`"))?;
-            if documents.find(&id).is_some() {
-                return Err(ConfigError::new(setting(), format!("a second document of {id}")));
-            }
-            documents.insert(id, document, now);
+        match &self.controllers {
+            None => Ok(documents),
+            Some(folder) => add_controllers_of_folder(documents, &self.base.join(folder), now),
         }
-        Ok(documents)
     }
 
     fn policy_store(&self, folder: &Path, now: Instant) -> Result<PolicyStore, ConfigError> {
@@ -336,6 +326,32 @@ fn is_json(media_type: &str) -> bool {
 
 fn of_source(error: SourceError) -> ConfigError {
     ConfigError::new(error.what, error.problem)
+}
+
+/// The controller documents of a folder, as retrieved at `now`.
+pub(crate) fn controllers_of_folder(folder: &Path, now: Instant) -> Result<ControllerDocuments, ConfigError> {
+    add_controllers_of_folder(ControllerDocuments::default(), folder, now)
+}
+
+/// The same beside documents that are there already: no controller has two.
+fn add_controllers_of_folder(
+    mut documents: ControllerDocuments,
+    folder: &Path,
+    now: Instant,
+) -> Result<ControllerDocuments, ConfigError> {
+    for path in files_of(folder, &["json"])? {
+        let setting = || path.display().to_string();
+        let text = read_text(&path)?;
+        let document = strict_json::read(text.as_bytes(), &Limits::default())
+            .map_err(|cause| ConfigError::new(setting(), cause.to_string()))?;
+        let id = document.get("id").and_then(serde_json::Value::as_str).map(str::to_owned);
+        let id = id.ok_or_else(|| ConfigError::new(setting(), "has no `id`"))?;
+        if documents.find(&id).is_some() {
+            return Err(ConfigError::new(setting(), format!("a second document of {id}")));
+        }
+        documents.insert(id, document, now);
+    }
+    Ok(documents)
 }
 
 /// The RDF media type that a file's ending stands for.

@@ -2,7 +2,7 @@
 
 use super::ConfigError;
 use crate::message::target;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Target prefixes and the principals that own what is below them.
 #[derive(Debug, Clone, Default)]
@@ -32,6 +32,11 @@ impl RootPrincipals {
         }
         self.prefixes.insert(prefix.to_owned(), principal.to_owned());
         Ok(())
+    }
+
+    /// Everybody who owns something, once each, in order.
+    pub(crate) fn principals(&self) -> BTreeSet<&str> {
+        self.prefixes.values().map(String::as_str).collect()
     }
 
     /// The owner of a target: the longest prefix that ends at a path boundary of it.

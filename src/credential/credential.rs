@@ -158,14 +158,17 @@ impl Credential {
 
     /// The bounds themselves are inside.
     fn check_dates(&self, statements: &[&Statement], now: Instant) -> Result<(), PaperError> {
-        if self.valid_until.is_some_and(|end| now > end) {
-            return Err(PaperError::new(Reason::Expired, "validUntil has passed"));
+        if let Some(end) = self.valid_until.filter(|end| now > *end) {
+            return Err(PaperError::new(Reason::Expired, "validUntil has passed").at_time(now, "until", end));
         }
-        if statements.iter().filter_map(|statement| statement.expires).any(|end| now > end) {
-            return Err(PaperError::new(Reason::Expired, "a proof has expired"));
+        if let Some(end) = statements.iter().filter_map(|statement| statement.expires).find(|end| now > *end)
+        {
+            return Err(PaperError::new(Reason::Expired, "a proof has expired").at_time(now, "until", end));
         }
-        if self.valid_from.is_some_and(|start| now < start) {
-            return Err(PaperError::new(Reason::NotYetValid, "validFrom is ahead"));
+        if let Some(start) = self.valid_from.filter(|start| now < *start) {
+            return Err(
+                PaperError::new(Reason::NotYetValid, "validFrom is ahead").at_time(now, "from", start)
+            );
         }
         if self.securing.not_before().is_some_and(|start| now < start) {
             return Err(PaperError::new(Reason::NotYetValid, "the JWS is of a later instant"));

@@ -2,6 +2,7 @@
 //! (`mandate.md` 1, 2).
 
 use super::PaperError;
+use super::jose;
 use super::key::{KeyType, PublicKey, decode_base58btc};
 use super::node::{NodeView, as_iri, as_text};
 use crate::limits::Limits;
@@ -281,6 +282,11 @@ impl Statement {
             domain: node.optional_text(sec::DOMAIN)?,
             signature,
         })
+    }
+
+    /// The JOSE name of the algorithm that the signature is of; `None` for what cannot be a signature.
+    pub(crate) fn algorithm(&self) -> Option<&'static str> {
+        self.signature.as_ref().ok().map(|signature| jose::algorithm_of(signature.key_type))
     }
 
     /// Checks the signature with the method's key.

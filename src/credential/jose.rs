@@ -23,7 +23,7 @@
 //! | a longer JWS, name or JSON than is read | `LIMIT_EXCEEDED` |
 
 use super::PaperError;
-use super::credential::{Profile, Signed};
+use super::credential::{Credential, Profile, Signed};
 use super::data_integrity::{self, Signature, Statement};
 use super::key::KeyType;
 use super::node::{NodeView, as_iri};
@@ -319,6 +319,22 @@ fn defines_a_claim(context: &Value) -> bool {
         }
     }
     false
+}
+
+/// What a text says to be, if it has the form of a JWS. It proves nothing: the reader of that type checks it.
+pub(crate) fn claimed_type(jws: &str, limits: &Limits) -> Option<TokenType> {
+    let (header, _) = jws.split_once('.')?;
+    let header = json_object(header, limits).ok()?;
+    let typ = header.get("typ")?.as_str()?;
+    [TokenType::Credential, TokenType::Presentation].into_iter().find(|kind| kind.typ() == typ)
+}
+
+/// Reads an Agent Authorization Credential from a `vc+jwt`.
+///
+/// # Errors
+/// `MALFORMED`, `REMOTE_CONTEXT`, `LIMIT_EXCEEDED`.
+pub(crate) fn credential(jws: &str, limits: &Limits) -> Result<Credential, PaperError> {
+    Credential::of_mandate(read_credential(jws, limits)?)
 }
 
 /// Reads a credential of any type from a `vc+jwt`.

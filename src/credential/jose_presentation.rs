@@ -38,7 +38,7 @@ const MEMBERS: [&str; 11] =
 ///
 /// # Errors
 /// `MALFORMED`, `REMOTE_CONTEXT`, `LIMIT_EXCEEDED`.
-pub(super) fn presentation(jws: &str, limits: &Limits) -> Result<Presentation, PaperError> {
+pub(crate) fn presentation(jws: &str, limits: &Limits) -> Result<Presentation, PaperError> {
     let mut token = Token::read(jws, TokenType::Presentation, limits)?;
     let payload = std::mem::take(&mut token.payload);
     if payload.keys().any(|name| !MEMBERS.contains(&name.as_str())) {

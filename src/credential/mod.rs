@@ -16,7 +16,7 @@ pub(crate) mod date_time;
 pub mod issue;
 pub(crate) mod issue_jose;
 pub(crate) mod jose;
-mod jose_presentation;
+pub(crate) mod jose_presentation;
 pub(crate) mod key;
 pub(crate) mod node;
 mod node_object;
@@ -33,8 +33,10 @@ pub use key::KeyType;
 pub(crate) use presentation::VerifiedPresentation;
 pub use status::StatusLists;
 
+use crate::audit::instant_text;
 use crate::rdf::RdfError;
 use crate::refusal::{Evidence, Reason, Refusal, Stage};
+use crate::request::Instant;
 
 /// Why a paper is refused: a reason of `mandate.md`, and what a person needs to know in our words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +52,20 @@ impl PaperError {
 
     pub(crate) fn malformed(detail: impl Into<String>) -> Self {
         Self::new(Reason::Malformed, detail)
+    }
+
+    /// With the instant that was found, and the bound that it must keep.
+    pub(crate) fn at_time(mut self, seen: Instant, side: &str, bound: Instant) -> Self {
+        self.evidence.seen = Some(instant_text(seen));
+        self.evidence.expected = Some(format!("{side} {}", instant_text(bound)));
+        self
+    }
+
+    /// With what was found, and what would have been right, where there is one right thing.
+    pub(crate) fn compared(mut self, seen: Option<&str>, expected: Option<&str>) -> Self {
+        self.evidence.seen = seen.map(str::to_owned);
+        self.evidence.expected = expected.map(str::to_owned);
+        self
     }
 
     /// The refusal of `stage` for this error.

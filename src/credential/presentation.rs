@@ -216,6 +216,7 @@ fn check_challenge<'a>(
         Some(answer) if Some(answer) == expected.bound => Ok((nonce, true)),
         Some(answer) if answer != nonce => {
             mismatch("the presentation answers another challenge, or is bound to another message or domain")
+                .map_err(|error| error.compared(Some(answer), None))
         }
         Some(_) => match expected.binding {
             Binding::Accepted => Ok((nonce, false)),
@@ -232,7 +233,8 @@ fn check_domain<'a>(statement: &Statement, expected: &Expected<'a>) -> Result<&'
     if statement.domain.as_deref() == Some(domain) {
         Ok(domain)
     } else {
-        Err(mismatch("the presentation is not for this domain"))
+        Err(mismatch("the presentation is not for this domain")
+            .compared(statement.domain.as_deref(), Some(domain)))
     }
 }
 
@@ -243,6 +245,7 @@ fn check_actor(holder: Option<String>, actor: &Actor) -> Result<String, PaperErr
         (None, _) => unverified("the presentation names no holder"),
         (Some(holder), Actor::Authenticated(actor)) if holder != *actor => {
             unverified("the holder is not the acting agent")
+                .map_err(|error| error.compared(Some(&holder), Some(actor)))
         }
         (Some(holder), Actor::Authenticated(_) | Actor::Unauthenticated) => Ok(holder),
     }
@@ -283,12 +286,17 @@ fn check_age(statement: &Statement, expected: &Expected<'_>) -> Result<(Instant,
     let too_old = |detail| PaperError::new(Reason::PresentationTooOld, detail);
     let created =
         statement.created.ok_or_else(|| too_old("the presentation does not say when it was made"))?;
-    let end = created
-        .checked_add_signed(expected.max_age)
-        .filter(|end| now <= *end)
-        .ok_or_else(|| too_old("the presentation is older than the bound"))?;
+    let end = created.checked_add_signed(expected.max_age).filter(|end| now <= *end).ok_or_else(|| {
+        let oldest = now.checked_sub_signed(expected.max_age).unwrap_or(now);
+        too_old("the presentation is older than the bound").at_time(created, "at or after", oldest)
+    })?;
     if created.signed_duration_since(now) > expected.skew {
-        return Err(PaperError::new(Reason::PresentationNotYetValid, "made later than now"));
+        let latest = now.checked_add_signed(expected.skew).unwrap_or(now);
+        return Err(PaperError::new(Reason::PresentationNotYetValid, "made later than now").at_time(
+            created,
+            "at or before",
+            latest,
+        ));
     }
     check_expiry(statement, now)?;
     Ok((created, statement.expires.map_or(end, |expires| end.min(expires))))
@@ -297,7 +305,9 @@ fn check_age(statement: &Statement, expected: &Expected<'_>) -> Result<(Instant,
 /// A proof that says when it ends has not ended.
 pub(crate) fn check_expiry(statement: &Statement, now: Instant) -> Result<(), PaperError> {
     match statement.expires {
-        Some(expires) if now > expires => Err(PaperError::new(Reason::Expired, "the proof has expired")),
+        Some(expires) if now > expires => {
+            Err(PaperError::new(Reason::Expired, "the proof has expired").at_time(now, "until", expires))
+        }
         _ => Ok(()),
     }
 }

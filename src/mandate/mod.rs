@@ -5,6 +5,7 @@
 //! and composition).
 
 mod assembly;
+pub(crate) mod attenuate;
 pub(crate) mod chain;
 pub(crate) mod odrl;
 mod reference;

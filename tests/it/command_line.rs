@@ -27,29 +27,37 @@ fn writgate_in(folder: &Path, arguments: &[&str]) -> Run {
 }
 
 /// A folder of its own for each test, removed at its end.
-struct Scratch(PathBuf);
+pub struct Scratch(PathBuf);
 
 impl Scratch {
-    fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("writgate-cli-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
         std::fs::write(self.0.join(name), text).unwrap();
     }
 
     /// Runs a command that must succeed, and gives its output without the last line break.
     #[track_caller]
-    fn run(&self, arguments: &[&str]) -> String {
+    pub fn run(&self, arguments: &[&str]) -> String {
         let run = writgate_in(&self.0, arguments);
         assert_eq!(run.status, 0, "{arguments:?}\n{}{}", run.stdout, run.stderr);
         run.stdout.trim_end().to_owned()
     }
 
-    fn status(&self, arguments: &[&str]) -> i32 {
+    pub fn try_run(&self, arguments: &[&str]) -> Run {
+        writgate_in(&self.0, arguments)
+    }
+
+    pub fn status(&self, arguments: &[&str]) -> i32 {
         writgate_in(&self.0, arguments).status
     }
 }

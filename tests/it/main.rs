@@ -18,6 +18,7 @@ mod documents;
 mod hostile;
 mod interop;
 mod jose;
+mod mandate_commands;
 mod mutation;
 mod order;
 mod precedence;

@@ -8,9 +8,11 @@ use super::{
 };
 use crate::config::{Config, PolicyStore, StoredPolicy};
 use crate::credential::{Credential, PaperError, binding};
+use crate::ledger::Learned;
 use crate::limits::Limits;
 use crate::mandate::assembly::{Member, Parent, assemble};
 use crate::mandate::odrl::Policy;
+use crate::message::RdfPart;
 use crate::rdf::{Budget, RdfMediaType, parse_graph};
 use crate::refusal::{Phase, Reason, Refusal};
 use crate::request::{Instant, Snapshot};
@@ -62,6 +64,27 @@ impl Apart<'_> {
             VerifiedChain::of_chains(chains, &verifier, &|| Ok(()), &mut verifier.status_check(), budget)
         };
         judge().map_err(Failure::into_refusal)
+    }
+
+    /// Assembly and phases A to C of credentials and policy documents as a message brings them, by all rules of a
+    /// message.
+    ///
+    /// # Errors
+    /// As [`VerifiedChain::verify`].
+    pub(crate) fn papers_of_message(
+        &self,
+        root_principal: &str,
+        credentials: &[Credential],
+        policy_parts: &[RdfPart],
+        budget: &mut Budget,
+    ) -> Result<VerifiedChain, Refusal> {
+        let genuine = |credential: &Credential| is_genuine(credential, self.snapshot, self.config);
+        let verifier =
+            Verifier { status_rules: StatusRules::OF_MESSAGES, ..self.verifier(root_principal, &genuine) };
+        // Papers that no message brought teach the ledger nothing.
+        let mut learned = Learned::default();
+        VerifiedChain::of_papers(credentials, policy_parts, &verifier, &mut learned, budget)
+            .map_err(Failure::into_refusal)
     }
 
     /// The first failure of one credential on its own, in the order of the phases: A, its subject, the binding of its

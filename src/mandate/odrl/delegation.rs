@@ -68,17 +68,7 @@ impl PolicyGrant {
         config: &Config,
         of_message: bool,
     ) -> Result<Self, Refusal> {
-        let stage = PolicyStage {
-            chain,
-            actor,
-            request,
-            config,
-            of_message,
-            facts: Arc::new(Facts::of_store(&config.policies, chain.root_principal())),
-            work: Work::new(&config.limits),
-            primary: chain.hops().iter().map(|hop| &hop.policy).collect(),
-            secondary: chain.actor_hops().iter().map(|hop| &hop.policy).collect(),
-        };
+        let stage = PolicyStage::new(chain, actor, request, config, of_message);
         if actions.actions.is_empty() {
             return Err(stage.denied(Denial { detail: "nothing is asked for".into(), ..Denial::default() }));
         }
@@ -99,7 +89,7 @@ impl PolicyGrant {
         if stage.work.is_spent() {
             return Err(stage.too_much());
         }
-        stage.duties_are_done(&grant).map_err(|denial| stage.denied(*denial))?;
+        stage.duties_are_done(&grant.obligations).map_err(|denial| stage.denied(*denial))?;
         Ok(grant)
     }
 
@@ -136,21 +126,52 @@ impl PolicyGrant {
 }
 
 /// What every question of this stage is asked with.
-struct PolicyStage<'a> {
-    chain: &'a VerifiedChain,
-    actor: &'a str,
-    request: &'a Request,
-    config: &'a Config,
-    of_message: bool,
+pub(super) struct PolicyStage<'a> {
+    pub(super) chain: &'a VerifiedChain,
+    pub(super) actor: &'a str,
+    pub(super) request: &'a Request,
+    pub(super) config: &'a Config,
+    pub(super) of_message: bool,
     facts: Arc<Facts>,
-    work: Work,
-    primary: Vec<&'a Policy>,
+    pub(super) work: Work,
+    pub(super) primary: Vec<&'a Policy>,
     secondary: Vec<&'a Policy>,
+    pub(super) what_if: WhatIf,
+}
+
+/// What an explanation supposes to be otherwise. A decision supposes nothing.
+#[derive(Debug, Clone, Default)]
+pub(super) struct WhatIf {
+    pub(super) attribute: Option<(String, Vec<Term>)>,
+    pub(super) instant: Option<Instant>,
+}
+
+impl<'a> PolicyStage<'a> {
+    pub(super) fn new(
+        chain: &'a VerifiedChain,
+        actor: &'a str,
+        request: &'a Request,
+        config: &'a Config,
+        of_message: bool,
+    ) -> Self {
+        Self {
+            chain,
+            actor,
+            request,
+            config,
+            of_message,
+            facts: Arc::new(Facts::of_store(&config.policies, chain.root_principal())),
+            work: Work::new(&config.limits),
+            primary: chain.hops().iter().map(|hop| &hop.policy).collect(),
+            secondary: chain.actor_hops().iter().map(|hop| &hop.policy).collect(),
+            what_if: WhatIf::default(),
+        }
+    }
 }
 
 impl PolicyStage<'_> {
     /// Phase D: the primary chain, its credentials, and the rules of grants.
-    fn mandate(&self, action: &ActionUnderTest, earlier: u64) -> Result<ChainGrant, Box<Denial>> {
+    pub(super) fn mandate(&self, action: &ActionUnderTest, earlier: u64) -> Result<ChainGrant, Box<Denial>> {
         let asked = self.odrl_request(self.chain.leaf_delegate(), action, earlier);
         let chain = Chain { policies: &self.primary, request: &asked, root_is_owner: true };
         let mut grant =
@@ -164,12 +185,12 @@ impl PolicyStage<'_> {
     }
 
     /// Composition: whose papers they are, down to the actor.
-    fn composition(&self, action: &ActionUnderTest, earlier: u64) -> Result<ChainGrant, Box<Denial>> {
-        let mut grant = ChainGrant {
-            obligations: BTreeSet::new(),
-            not_after: Instant::MAX_UTC,
-            exercised: BTreeMap::new(),
-        };
+    pub(super) fn composition(
+        &self,
+        action: &ActionUnderTest,
+        earlier: u64,
+    ) -> Result<ChainGrant, Box<Denial>> {
+        let mut grant = ChainGrant::none();
         if let Some(failure) = self.chain.composition_failure() {
             return Err(Box::new(failure.clone()));
         }
@@ -292,7 +313,7 @@ impl PolicyStage<'_> {
 
     /// Established attributes come from the server's word and the snapshot, stated ones from the intent. A name that
     /// both have is nobody's: it has no value.
-    fn odrl_request(&self, agent: &str, action: &ActionUnderTest, earlier: u64) -> OdrlRequest {
+    pub(super) fn odrl_request(&self, agent: &str, action: &ActionUnderTest, earlier: u64) -> OdrlRequest {
         let vouched = &self.request.facts.vouched;
         let mut attributes: BTreeMap<String, Vec<Term>> = action.stated.clone();
         for (name, values) in vouched {
@@ -307,10 +328,13 @@ impl PolicyStage<'_> {
                 attributes.insert(name.clone(), values);
             }
         }
+        if let Some((name, values)) = &self.what_if.attribute {
+            attributes.insert(name.clone(), values.clone());
+        }
         OdrlRequest::new(
             (agent, &action.action, &action.target),
             &attributes,
-            self.request.snapshot.instant,
+            self.what_if.instant.unwrap_or(self.request.snapshot.instant),
             self.config.skew,
             match self.of_message {
                 true => CountSource::Ledger { counts: self.request.snapshot.counts.clone(), earlier },
@@ -321,14 +345,14 @@ impl PolicyStage<'_> {
         )
     }
 
-    fn duties_are_done(&self, grant: &PolicyGrant) -> Result<(), Box<Denial>> {
+    pub(super) fn duties_are_done(&self, obligations: &BTreeSet<Obligation>) -> Result<(), Box<Denial>> {
         if !self.config.require_duties {
             return Ok(());
         }
         let done = |duty: &&Obligation| {
             !self.request.facts.discharged.contains(&(duty.action.clone(), duty.target.clone()))
         };
-        match grant.obligations.iter().find(done) {
+        match obligations.iter().find(done) {
             None => Ok(()),
             Some(duty) => Err(Box::new(Denial {
                 policy: Some(duty.policy.clone()),
@@ -372,6 +396,13 @@ const MODES: [&str; 4] = [acl::READ, acl::WRITE, acl::APPEND, acl::CONTROL];
 
 const GRANT_NOT_NAMED: &str =
     "a grant to a party of the chain, or of acl:Control, needs a permission that names it";
+
+impl Denial {
+    /// The refusal of a phase for this denial by one of its hops.
+    pub(crate) fn into_refusal(self, reason: Reason, phase: Phase, hops: &[Hop]) -> Refusal {
+        refusal(reason, phase, self, hops)
+    }
+}
 
 fn refusal(reason: Reason, phase: Phase, denial: Denial, hops: &[Hop]) -> Refusal {
     Refusal::new(Stage::Policy, reason).with(|evidence| {

@@ -1,9 +1,11 @@
 //! A delegation chain of policies against one request (`mandate.md` 6), as a pure function.
 
-use super::evaluate::{Judge, OdrlRequest, Question, RuleKind, Truth, unchanged_until};
+use super::contain::{depth_holds, names_action};
+use super::evaluate::{CountSource, Judge, OdrlRequest, Question, RuleKind, Truth, Work, unchanged_until};
 use super::model::{Conflict, Constraint, Duty, Named, Operator, Policy, Rule, Words, local_name};
 use super::value::Value;
 use crate::decision::Obligation;
+use crate::limits::Limits;
 use crate::request::Instant;
 use crate::vocab::{odrl, odrld};
 use std::borrow::Borrow;
@@ -24,6 +26,13 @@ pub(crate) struct ChainGrant {
     pub(crate) not_after: Instant,
     /// The policies whose permissions are exercised, by [`Policy::count_key`], and whether they look at `odrl:count`.
     pub(crate) exercised: BTreeMap<String, bool>,
+}
+
+impl ChainGrant {
+    /// A grant of nothing yet.
+    pub(super) fn none() -> Self {
+        Self { obligations: BTreeSet::new(), not_after: Instant::MAX_UTC, exercised: BTreeMap::new() }
+    }
 }
 
 /// Why a chain denies: enough for a person to see the smallest change that would help.
@@ -53,6 +62,31 @@ pub(crate) fn evaluate_chain<P: Borrow<Policy>>(
     }
 }
 
+/// What can be said of a chain before anything is asked of it: its policies can be used, and each could be passed on to
+/// the next. A chain for which this holds may still deny every request.
+///
+/// # Errors
+/// Why it denies every request.
+pub(crate) fn before_any_request(
+    policies: &[&Policy],
+    instant: Instant,
+    revoked: &BTreeSet<String>,
+    max_length: usize,
+) -> Result<(), Box<Denial>> {
+    let request = OdrlRequest::new(
+        ("", "", ""),
+        &BTreeMap::new(),
+        instant,
+        chrono::TimeDelta::zero(),
+        CountSource::Attributes,
+        std::sync::Arc::default(),
+        Work::new(&Limits::default()),
+    );
+    let chain = Chain { policies, request: &request, root_is_owner: true };
+    chain.admissible(revoked, max_length)?;
+    (1..policies.len()).enumerate().try_for_each(|(parent, child)| chain.possible_edge(parent, child))
+}
+
 /// A chain and what is asked of it.
 pub(super) struct Chain<'a> {
     pub(super) policies: &'a [&'a Policy],
@@ -70,11 +104,7 @@ impl<'a> Chain<'a> {
         max_length: usize,
     ) -> Result<ChainGrant, Box<Denial>> {
         self.admissible(revoked, max_length)?;
-        let mut grant = ChainGrant {
-            obligations: BTreeSet::new(),
-            not_after: Instant::MAX_UTC,
-            exercised: BTreeMap::new(),
-        };
+        let mut grant = ChainGrant::none();
         for (parent, child) in (1..self.policies.len()).enumerate() {
             self.edge(parent, child, &mut grant)?;
         }
@@ -97,7 +127,11 @@ impl<'a> Chain<'a> {
     }
 
     /// The chain as a whole: length, usability, ids, revocation, and the time that the caller claims.
-    fn admissible(&self, revoked: &BTreeSet<String>, max_length: usize) -> Result<(), Box<Denial>> {
+    pub(super) fn admissible(
+        &self,
+        revoked: &BTreeSet<String>,
+        max_length: usize,
+    ) -> Result<(), Box<Denial>> {
         if self.policies.is_empty() {
             return Err(Box::new(Denial { detail: "the chain holds no policy".into(), ..Denial::default() }));
         }
@@ -138,7 +172,29 @@ impl<'a> Chain<'a> {
     }
 
     /// One delegation: the parent lets the child's assigner pass its permission on, this deep, and to this child.
-    fn edge(&self, parent: usize, child: usize, grant: &mut ChainGrant) -> Result<(), Box<Denial>> {
+    pub(super) fn edge(
+        &self,
+        parent: usize,
+        child: usize,
+        grant: &mut ChainGrant,
+    ) -> Result<(), Box<Denial>> {
+        let (from, to, assigner) = self.link(parent, child)?;
+        let below = self.policies.len() - child;
+        let asked = self.question(parent, assigner, odrl::GRANT_USE, u64::try_from(below).ok());
+        let matched: Matched<'_> = self.permit(parent, asked)?;
+        let usable = self
+            .usable(parent, matched, |rule| delegates(rule, &from.obligations, assigner, below, to.id()))?;
+        self.add(parent, asked, &usable, grant);
+        Ok(())
+    }
+
+    /// What every edge needs, whatever is asked: an agreement between two parties under the policy before it. Gives
+    /// both policies and the child's assigner.
+    pub(super) fn link(
+        &self,
+        parent: usize,
+        child: usize,
+    ) -> Result<(&'a Policy, &'a Policy, &'a str), Box<Denial>> {
         let (Some(from), Some(to)) = (self.policies.get(parent), self.policies.get(child)) else {
             return Err(self.deny(child, "the chain has a gap"));
         };
@@ -157,28 +213,59 @@ impl<'a> Chain<'a> {
             denial.expected = Some(from.id().to_owned());
             return Err(denial);
         }
-        let below = self.policies.len() - child;
-        let asked = self.question(parent, assigner, odrl::GRANT_USE, u64::try_from(below).ok());
-        let matched: Matched<'_> = self.permit(parent, asked)?;
+        Ok((from, to, assigner))
+    }
+
+    /// The rules that pass; where none does, why the first did not.
+    fn usable(
+        &self,
+        hop: usize,
+        rules: Matched<'a>,
+        passes: impl Fn(&Rule) -> Result<(), Box<Denial>>,
+    ) -> Result<Matched<'a>, Box<Denial>> {
         let (mut usable, mut problem) = (Vec::new(), None);
-        for rule in matched {
-            match delegates(rule, &from.obligations, assigner, below, to.id()) {
+        for rule in rules {
+            match passes(rule) {
                 Ok(()) => usable.push(rule),
                 Err(denial) => problem = problem.or(Some(denial)),
             }
         }
         if usable.is_empty() {
             let mut denial = problem.unwrap_or_default();
-            denial.hop = Some(parent);
-            denial.policy = Some(from.id().to_owned());
+            denial.hop = Some(hop);
+            denial.policy = self.policies.get(hop).map(|policy| policy.id().to_owned());
             return Err(denial);
         }
-        self.add(parent, asked, &usable, grant);
-        Ok(())
+        Ok(usable)
+    }
+
+    /// What can be said of an edge before anything is asked: a permission of the parent could let it be passed on.
+    fn possible_edge(&self, parent: usize, child: usize) -> Result<(), Box<Denial>> {
+        let (from, to, assigner) = self.link(parent, child)?;
+        let below = self.policies.len() - child;
+        let grants: Matched<'_> =
+            from.permissions.iter().filter(|rule| names_action(rule, odrl::GRANT_USE)).collect();
+        if grants.is_empty() {
+            return Err(self.deny(parent, "no permission of the policy covers grantUse"));
+        }
+        self.usable(parent, grants, |rule| {
+            delegates(rule, &from.obligations, assigner, below, to.id())?;
+            match rule.constraints.iter().find(|bound| is_depth_bound(bound) && !depth_holds(bound, below)) {
+                None => Ok(()),
+                Some(bound) => Err(Box::new(Denial {
+                    constraint: Some(bound.to_string()),
+                    seen: Some(below.to_string()),
+                    expected: expected_by(bound),
+                    detail: "the permission to delegate does not reach this deep".into(),
+                    ..Denial::default()
+                })),
+            }
+        })
+        .map(|_| ())
     }
 
     /// In a chain of two or more, the agent is the leaf policy's assignee.
-    fn leaf_agent(&self, hop: usize, leaf: &Policy) -> Result<&'a str, Box<Denial>> {
+    pub(super) fn leaf_agent(&self, hop: usize, leaf: &Policy) -> Result<&'a str, Box<Denial>> {
         let agent = self.request.agent.as_str();
         if self.policies.len() > 1 && leaf.assignee() != Some(agent) {
             let mut denial = self.deny(hop, "the agent is not the assignee of the last policy");
@@ -191,7 +278,7 @@ impl<'a> Chain<'a> {
     }
 
     /// The matching permissions of one policy, where no prohibition stands against them.
-    fn permit(&self, hop: usize, asked: Question<'a>) -> Result<Matched<'a>, Box<Denial>> {
+    pub(super) fn permit(&self, hop: usize, asked: Question<'a>) -> Result<Matched<'a>, Box<Denial>> {
         let Some(policy) = self.policies.get(hop).copied() else {
             return Err(self.deny(hop, "the chain has a gap"));
         };
@@ -247,7 +334,13 @@ impl<'a> Chain<'a> {
         self.policies.get(hop).copied().map(|policy| Judge::permissions(policy, asked)).unwrap_or_default()
     }
 
-    fn question(&self, hop: usize, agent: &'a str, action: &'a str, depth: Option<u64>) -> Question<'a> {
+    pub(super) fn question(
+        &self,
+        hop: usize,
+        agent: &'a str,
+        action: &'a str,
+        depth: Option<u64>,
+    ) -> Question<'a> {
         Question {
             request: self.request,
             agent,
@@ -355,7 +448,7 @@ impl<'a> Chain<'a> {
 
 /// Whether a matched `grantUse` permission lets `assigner` delegate this deep, and to this child. `obligations` are the
 /// policy's, which are those of each of its grants.
-fn delegates(
+pub(super) fn delegates(
     rule: &Rule,
     obligations: &[Duty],
     assigner: &str,
@@ -409,7 +502,7 @@ fn delegates(
 }
 
 /// `delegationDepth lt|lteq|eq n`, with one whole number that is not negative.
-fn is_depth_bound(constraint: &Constraint) -> bool {
+pub(super) fn is_depth_bound(constraint: &Constraint) -> bool {
     let Constraint::Compare { operand, operator, right } = constraint else { return false };
     let [Value::Literal { text, .. }] = right.as_slice() else { return false };
     operand == odrld::DELEGATION_DEPTH
@@ -419,7 +512,7 @@ fn is_depth_bound(constraint: &Constraint) -> bool {
 }
 
 /// What the request has for the operands of a constraint.
-fn seen_by(judge: &Judge<'_>, constraint: &Constraint) -> String {
+pub(super) fn seen_by(judge: &Judge<'_>, constraint: &Constraint) -> String {
     let mut seen = Vec::new();
     let mut open = vec![constraint];
     while let Some(at) = open.pop() {
@@ -451,7 +544,7 @@ fn expected_by(constraint: &Constraint) -> Option<String> {
 }
 
 /// A rule in words.
-fn in_words(kind: &str, rule: &Rule) -> String {
+pub(super) fn in_words(kind: &str, rule: &Rule) -> String {
     let mut words = format!("{kind} of {}", names(&rule.actions));
     if !rule.targets.is_empty() {
         words.push_str(&format!(" on {}", names(&rule.targets)));
@@ -465,7 +558,7 @@ fn in_words(kind: &str, rule: &Rule) -> String {
     words
 }
 
-fn names<'n>(names: impl IntoIterator<Item = &'n Named>) -> String {
+pub(super) fn names<'n>(names: impl IntoIterator<Item = &'n Named>) -> String {
     let words: BTreeSet<&str> = names
         .into_iter()
         .map(|name| match name {
@@ -477,6 +570,6 @@ fn names<'n>(names: impl IntoIterator<Item = &'n Named>) -> String {
 }
 
 /// An ODRL term by its local name; every other IRI whole.
-fn short(iri: &str) -> &str {
+pub(super) fn short(iri: &str) -> &str {
     iri.strip_prefix(odrl::NS).unwrap_or(iri)
 }

@@ -3,8 +3,11 @@
 //! Undetermined never helps the requester: a permission does not match on it, a prohibition does.
 
 pub(crate) mod action;
+pub(crate) mod contain;
 mod delegation;
+pub(crate) mod draft;
 pub(crate) mod evaluate;
+mod explain;
 pub(crate) mod facts;
 pub(crate) mod hops;
 mod model;
@@ -12,11 +15,15 @@ mod parse;
 #[cfg(test)]
 mod tests;
 mod value;
+mod words;
 
 pub(crate) use action::of_name as action_of_name;
+pub(crate) use contain::Excess;
 pub(crate) use delegation::PolicyGrant;
+pub(crate) use draft::{Narrowing, constraint_of_text, term_of_text};
 pub(crate) use evaluate::{CountSource, OdrlRequest, Work};
 pub(crate) use facts::Facts;
-pub(crate) use hops::{ChainVerdict, Denial, evaluate_chain};
+pub(crate) use hops::{ChainVerdict, Denial, before_any_request, evaluate_chain};
 pub(crate) use model::Policy;
 pub(crate) use parse::{PolicyError, policy_id};
+pub(crate) use words::{PolicyOutline, RuleOutline};

@@ -75,7 +75,7 @@ pub(super) struct Duty {
 
 /// A constraint or refinement.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Constraint {
+pub(crate) enum Constraint {
     Compare { operand: String, operator: Operator, right: Vec<Value> },
     Logical { logic: Logic, operands: Vec<Constraint> },
     Unreadable(&'static str),
@@ -83,7 +83,7 @@ pub(super) enum Constraint {
 
 /// The logical operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Logic {
+pub(crate) enum Logic {
     And,
     Or,
     Xone,
@@ -92,7 +92,7 @@ pub(super) enum Logic {
 
 /// The comparison operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Operator {
+pub(crate) enum Operator {
     Eq,
     Neq,
     Lt,
@@ -201,6 +201,10 @@ impl Logic {
 
     pub(super) fn is_conjunction(self) -> bool {
         matches!(self, Self::And | Self::AndSequence)
+    }
+
+    pub(super) fn iri(self) -> &'static str {
+        Self::ALL.iter().find(|(logic, _)| *logic == self).map_or(odrl::NS, |(_, iri)| iri)
     }
 
     fn word(self) -> &'static str {

@@ -17,6 +17,8 @@ use std::sync::Arc;
 
 mod chain;
 mod chains;
+mod contain;
+mod explain;
 mod grant;
 mod properties;
 mod reading;
