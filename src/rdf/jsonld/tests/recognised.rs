@@ -121,6 +121,22 @@ fn other_forms_are_left_to_the_library() {
     }
 }
 
+/// The library takes the property's context to hold in the named node only, and then refuses. JSON-LD 1.1 has it hold
+/// below, as the walk does; the form is not recognised, so that the library still judges.
+#[test]
+fn a_propertys_context_that_follows_a_types_is_not_recognised() {
+    let mut paper = presentation(1)["verifiableCredential"][0].clone();
+    assert!(is_recognised(&paper));
+    let subject = paper.as_object_mut().unwrap().remove("credentialSubject").unwrap();
+    paper["policy"] = subject;
+    assert!(!is_recognised(&paper));
+    assert!(parse_paper(&paper, &Limits::default()).is_err());
+    // A type's context that has ended is no longer in the way.
+    paper["credentialSubject"] = json!({"policy": paper["policy"].take()});
+    paper.as_object_mut().unwrap().remove("policy");
+    assert!(is_recognised(&paper));
+}
+
 /// Inline contexts, mostly of simple definitions.
 fn any_context() -> impl Strategy<Value = Value> {
     let names =
