@@ -124,7 +124,7 @@ fn embedded(
     }
     let digest = Digest::of(canon::graph(&graph, budget)?);
     let graph = match credential.profile {
-        Profile::JsonLd => graph,
+        Profile::JsonLd | Profile::Jose => graph,
         Profile::ContextFree => with_policy_class(&graph, node.as_ref()),
     };
     Ok(BoundPolicy { graph, claim: node.clone(), digest, form: BindingForm::Embedded, part: None })
@@ -216,7 +216,7 @@ fn find<'d>(
     };
     // Content digests of the context-free profile are over octets, and nothing else.
     let as_rdf = match credential.profile {
-        Profile::JsonLd => stated_media_type(entry)?,
+        Profile::JsonLd | Profile::Jose => stated_media_type(entry)?,
         Profile::ContextFree => None,
     };
     match documents.stored {

@@ -10,6 +10,7 @@ use super::data_integrity::{Proof, ProofOf, proof_objects};
 use super::key::encode_base58btc;
 use super::node::{NodeView, iri};
 use super::presentation_graph::Presentation;
+use super::securing::Securing;
 use super::{Credential, PaperError};
 use crate::limits::Limits;
 use crate::message::Digest;
@@ -51,8 +52,9 @@ pub(crate) fn credential(
         .iter()
         .map(|proof| read_proof(proof, digest, ProofOf::Credential, limits, budget))
         .collect::<Result<_, _>>()?;
+    let securing = Securing::DataIntegrity(proofs);
     let mut credential =
-        Credential::of_mandate(Signed { profile: Profile::ContextFree, graph, digest, proofs })?;
+        Credential::of_mandate(Signed { profile: Profile::ContextFree, graph, digest, securing })?;
     // The graph has no order. The document's is that in which entries are judged.
     credential.status =
         entries.into_iter().map(|entry| entry.read(&credential.graph)).collect::<Result<_, PaperError>>()?;
@@ -95,7 +97,8 @@ pub(crate) fn presentation(
         .map(|proof| read_proof(proof, digest, ProofOf::Presentation, limits, budget))
         .collect::<Result<_, _>>()?;
     let holder = holder.map(NamedNode::into_string);
-    Ok(Presentation { profile: Profile::ContextFree, holder, digest, proofs, credentials })
+    let securing = Securing::DataIntegrity(proofs);
+    Ok(Presentation { profile: Profile::ContextFree, holder, digest, securing, credentials })
 }
 
 /// The embedded credentials, at least one and no more, with their proofs, than are judged.
@@ -146,7 +149,7 @@ fn presented(
 /// A credential's quads with its proofs': their options, without challenge and domain, and their values.
 fn signed_form(credential: &Credential, limits: &Limits) -> Result<Graph, PaperError> {
     let mut triples: Vec<Triple> = credential.graph.iter().map(oxrdf::TripleRef::into_owned).collect();
-    for (place, proof) in credential.proofs.iter().enumerate() {
+    for (place, proof) in credential.securing.proofs().iter().enumerate() {
         let node = NamedOrBlankNode::from(BlankNode::new_unchecked(format!("proof{place}")));
         triples.push(triple(&credential.node, sec::PROOF, Term::from(node.clone())));
         let options = proof

@@ -4,6 +4,7 @@ use super::PaperError;
 use super::controller::{KeySource, Relationship};
 use super::data_integrity::{self, Proof, ProofOf, Secured, Statement};
 use super::node::{NodeView, as_node, iri, owned};
+use super::securing::Securing;
 use crate::limits::Limits;
 use crate::message::Digest;
 use crate::rdf::canon::{self, HashAlgorithm};
@@ -24,7 +25,7 @@ pub(crate) struct Credential {
     pub(crate) id: Option<String>,
     /// The credential's node in `graph`.
     pub(crate) node: NamedOrBlankNode,
-    /// SHA-256 of the credential's canonical N-Quads, without its proofs.
+    /// SHA-256 of the credential's canonical N-Quads, without its proofs; of a JWS, of its signing input.
     pub(crate) digest: Digest,
     /// The delegating principal.
     pub(crate) issuer: String,
@@ -45,8 +46,8 @@ pub(crate) struct Credential {
     pub(crate) related: Vec<RelatedResource>,
     /// The credential's graph, without its proofs.
     pub(crate) graph: Graph,
-    /// The credential's proofs, each with its signed options.
-    pub(crate) proofs: Vec<Proof>,
+    /// The credential's proofs, each with its signed options, or its JWS.
+    pub(crate) securing: Securing,
 }
 
 /// How papers become graphs. All papers of a presentation are of one profile.
@@ -55,15 +56,17 @@ pub(crate) enum Profile {
     JsonLd,
     /// The fixed lowering of papers without `@context` (`mandate.md` 9).
     ContextFree,
+    /// JSON-LD in a JWS (`vc+jwt`, `vp+jwt`).
+    Jose,
 }
 
-/// A paper's graph without its proofs, the SHA-256 of its canonical form, and its proofs.
+/// A paper's graph without its proofs, the SHA-256 of what was signed, and what secures it.
 #[derive(Debug)]
 pub(super) struct Signed {
     pub(super) profile: Profile,
     pub(super) graph: Graph,
     pub(super) digest: Digest,
-    pub(super) proofs: Vec<Proof>,
+    pub(super) securing: Securing,
 }
 
 /// What `svc:policy` points to.
@@ -128,12 +131,11 @@ impl Credential {
 
     /// The earliest end of the credential and its proofs: `validUntil` and each proof's `expires`.
     pub(crate) fn not_after(&self) -> Option<Instant> {
-        let proofs = self.proofs.iter().filter_map(|proof| proof.statement.as_ref()?.expires);
-        proofs.chain(self.valid_until).min()
+        self.securing.ends().chain(self.valid_until).min()
     }
 
     pub(super) fn verify_with(&self, keys: &KeySource<'_>) -> Result<Vec<Instant>, PaperError> {
-        let statements = data_integrity::statements(&self.proofs)?;
+        let statements = self.securing.statements()?;
         if statements.iter().any(|statement| statement.purpose != sec::ASSERTION_METHOD) {
             return Err(PaperError::new(Reason::ProofPurposeMismatch, "the purpose is not assertionMethod"));
         }
@@ -195,7 +197,7 @@ impl Credential {
     /// # Errors
     /// `MALFORMED`
     pub(super) fn of_any_type(signed: Signed) -> Result<Self, PaperError> {
-        let Signed { profile, graph, digest, proofs } = signed;
+        let Signed { profile, graph, digest, securing } = signed;
         let node = NodeView::only_instance(&graph, cred::VERIFIABLE_CREDENTIAL)?;
         // A credential that something else in its document points to is that something's content, not what was issued.
         if graph.triples_for_object(node.node()).next().is_some() {
@@ -219,7 +221,7 @@ impl Credential {
             valid_until: node.optional_instant(cred::VALID_UNTIL)?,
             status: Vec::new(),
             related: Vec::new(),
-            proofs,
+            securing,
             graph: Graph::default(),
         };
         Ok(Self { graph, ..credential })
@@ -244,7 +246,8 @@ impl Signed {
             .iter()
             .map(|proof| Proof::read(proof, &secured.context, digest, ProofOf::Credential, limits, budget))
             .collect::<Result<_, _>>()?;
-        Ok(Self { profile: Profile::JsonLd, graph, digest, proofs })
+        let securing = Securing::DataIntegrity(proofs);
+        Ok(Self { profile: Profile::JsonLd, graph, digest, securing })
     }
 }
 

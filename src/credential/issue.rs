@@ -4,7 +4,7 @@
 
 use super::content_digest;
 use super::controller::{KeySource, Relationship, VerificationMethod};
-use super::data_integrity::{self, only_statement, statements};
+use super::data_integrity;
 use super::key::{self, KeyType, PublicKey};
 use super::node_object::{self, PolicySource};
 use super::presentation_graph::Presentation;
@@ -349,7 +349,7 @@ pub fn issue_mandate(key: &SigningKey, mandate: &Mandate<'_>, created: Instant) 
     let signed = secure(key, document, options, &limits, &mut budget)?;
     let credential = Credential::read(&signed, &limits, &mut budget)?;
     let method = own_method(key, created, Relationship::AssertionMethod)?;
-    for statement in statements(&credential.proofs)? {
+    for statement in credential.securing.statements()? {
         statement.verify(&method.key)?;
     }
     Ok(signed)
@@ -397,7 +397,7 @@ pub fn present(
     let signed = secure(key, document, options, &limits, &mut budget)?;
     let presentation = Presentation::read(&signed, &limits, &mut budget)?;
     let method = own_method(key, presenting.created, Relationship::Authentication)?;
-    only_statement(&presentation.proofs)?.verify(&method.key)?;
+    presentation.securing.only_statement()?.verify(&method.key)?;
     Ok(signed)
 }
 

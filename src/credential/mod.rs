@@ -19,6 +19,7 @@ mod node;
 mod node_object;
 pub(crate) mod presentation;
 pub(crate) mod presentation_graph;
+pub(crate) mod securing;
 pub(crate) mod status;
 
 pub(crate) use challenge::is_usable_nonce;

@@ -4,7 +4,7 @@ use super::challenge::{ChallengeBinding, bound_challenge, is_usable_nonce};
 use super::context_free::{self, is_context_free};
 use super::controller::{KeySource, MethodError, Relationship};
 use super::credential::Profile;
-use super::data_integrity::{Statement, only_statement};
+use super::data_integrity::Statement;
 use super::presentation_graph::Presentation;
 use super::{Credential, PaperError};
 use crate::config::Config;
@@ -97,7 +97,7 @@ impl VerifiedPresentation {
     ) -> Result<Self, PaperError> {
         let presentation = match &envelope.presentation {
             None => return Err(PaperError::new(Reason::AuthorizationMissing, "no authorization part")),
-            Some(PresentationPart::Jose) => {
+            Some(PresentationPart::Jose { .. }) => {
                 return Err(PaperError::new(Reason::UnknownCryptosuite, "JOSE is not accepted"));
             }
             Some(PresentationPart::DataIntegrity { document })
@@ -150,8 +150,8 @@ impl VerifiedPresentation {
     /// # Errors
     /// Those of [`VerifiedPresentation::verify`] from `NO_PROOF` on, in that order.
     pub(crate) fn check(presentation: Presentation, expected: &Expected<'_>) -> Result<Self, PaperError> {
-        let Presentation { profile, holder, digest, proofs, credentials } = presentation;
-        let statement = only_statement(&proofs)?;
+        let Presentation { profile, holder, digest, securing, credentials } = presentation;
+        let statement = securing.only_statement()?;
         check_purpose(statement, profile)?;
         let (nonce, bound) = check_challenge(statement, expected)?;
         let domain = check_domain(statement, expected)?;
@@ -169,7 +169,7 @@ impl VerifiedPresentation {
         &self.holder
     }
 
-    /// SHA-256 of the presentation's canonical N-Quads, without its proof.
+    /// SHA-256 of the presentation's canonical N-Quads, without its proof; of a JWS, of its signing input.
     pub(crate) fn digest(&self) -> Digest {
         self.digest
     }
@@ -252,7 +252,7 @@ fn check_actor(holder: Option<String>, actor: &Actor) -> Result<String, PaperErr
 /// The purpose, whole, as the profile writes it.
 pub(crate) fn check_purpose(statement: &Statement, profile: Profile) -> Result<(), PaperError> {
     let authentication = match profile {
-        Profile::JsonLd => sec::AUTHENTICATION_METHOD,
+        Profile::JsonLd | Profile::Jose => sec::AUTHENTICATION_METHOD,
         Profile::ContextFree => sec::AUTHENTICATION,
     };
     if statement.purpose == authentication {

@@ -3,6 +3,7 @@
 use super::credential::Profile;
 use super::data_integrity::{Proof, ProofOf, Secured};
 use super::node::{NodeView, as_iri, iri};
+use super::securing::Securing;
 use super::{Credential, PaperError};
 use crate::limits::Limits;
 use crate::message::Digest;
@@ -21,9 +22,9 @@ use serde_json::Value;
 pub(crate) struct Presentation {
     pub(crate) profile: Profile,
     pub(crate) holder: Option<String>,
-    /// SHA-256 of its canonical N-Quads, without its proof.
+    /// SHA-256 of its canonical N-Quads, without its proof; of a JWS, of its signing input.
     pub(crate) digest: Digest,
-    pub(crate) proofs: Vec<Proof>,
+    pub(crate) securing: Securing,
     pub(crate) credentials: Vec<Credential>,
 }
 
@@ -70,7 +71,8 @@ impl Presentation {
             .iter()
             .map(|proof| Proof::read(proof, &secured.context, digest, ProofOf::Presentation, limits, budget))
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { profile: Profile::JsonLd, holder, digest, proofs, credentials })
+        let securing = Securing::DataIntegrity(proofs);
+        Ok(Self { profile: Profile::JsonLd, holder, digest, securing, credentials })
     }
 }
 
@@ -136,7 +138,7 @@ fn insert_credential(quads: &mut Vec<Quad>, graph: &BlankNode, credential: &Cred
     let labels = Labels::of(graph);
     labels.insert(quads, &credential.graph, graph);
     let node = labels.subject(credential.node.as_ref());
-    for (place, proof) in credential.proofs.iter().enumerate() {
+    for (place, proof) in credential.securing.proofs().iter().enumerate() {
         let of_proof = BlankNode::new_unchecked(format!("{}p{place}", graph.as_str()));
         quads.push(Quad::new(node.clone(), iri(sec::PROOF).into_owned(), of_proof.clone(), graph.clone()));
         // Options are a document of their own: their blank nodes are nobody else's.

@@ -7,6 +7,7 @@ use super::controller::KeySource;
 use super::credential::{Profile, Signed, StatusEntry};
 use super::data_integrity::{Proof, ProofOf};
 use super::node::{NodeView, as_node, as_text, iri};
+use super::securing::Securing;
 use super::{Credential, PaperError};
 use crate::limits::Limits;
 use crate::message::{Digest, strict_json};
@@ -245,7 +246,7 @@ impl StatusList {
         }
         let node = NodeView::new(&credential.graph, credential.node.as_ref());
         let class = match credential.profile {
-            Profile::JsonLd => cred::STATUS_LIST_CLASS,
+            Profile::JsonLd | Profile::Jose => cred::STATUS_LIST_CLASS,
             Profile::ContextFree => svc::STATUS_LIST_CLASS,
         };
         if !node.has_type(class) {
@@ -370,7 +371,8 @@ fn of_turtle(text: &str, limits: &Limits, budget: &mut Budget) -> Result<Signed,
             Proof::of_options(&options, value, digest, ProofOf::Credential, budget).map_err(unverified)?,
         );
     }
-    Ok(Signed { profile: Profile::ContextFree, graph, digest, proofs: read })
+    let securing = Securing::DataIntegrity(read);
+    Ok(Signed { profile: Profile::ContextFree, graph, digest, securing })
 }
 
 fn unknown(detail: &str) -> PaperError {

@@ -3,6 +3,7 @@
 use crate::config::{Config, ConfigBuilder, RootPrincipals};
 use crate::credential::Credential;
 use crate::credential::credential::{PolicyClaim, Profile};
+use crate::credential::securing::Securing;
 use crate::limits::Limits;
 use crate::message::Digest;
 use crate::rdf::turtle;
@@ -58,7 +59,7 @@ pub(super) fn credential(id: &str, issuer: &str, delegate: &str, body: &str) -> 
         status: Vec::new(),
         related: Vec::new(),
         graph: graph(&text),
-        proofs: Vec::new(),
+        securing: Securing::DataIntegrity(Vec::new()),
     }
 }
 

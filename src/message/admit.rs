@@ -278,7 +278,7 @@ fn envelope(
             Authorization::DataIntegrity => {
                 presentation = Some(PresentationPart::DataIntegrity { document: part.value().clone() });
             }
-            Authorization::Jose => presentation = Some(PresentationPart::Jose),
+            Authorization::Jose => presentation = Some(PresentationPart::Jose { jws: text() }),
             Authorization::Policy(media_type) => {
                 policy_parts.push(RdfPart { index, media_type: *media_type, text: text() });
             }

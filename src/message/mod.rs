@@ -78,7 +78,7 @@ pub(crate) enum PresentationPart {
     /// `data`, media type `application/vp` (or none).
     DataIntegrity { document: Value },
     /// `text`, media type `application/vp+jwt`.
-    Jose,
+    Jose { jws: String },
 }
 
 /// A part beside the intent. It was not judged, and nothing may be done on its word.

@@ -4,7 +4,6 @@ use super::papers::{World, now, paper, read_credential, read_presentation, the_c
 use super::{Folder, member, text};
 use crate::cli::Failure;
 use crate::credential::controller::KeySource;
-use crate::credential::data_integrity::only_statement;
 use crate::credential::presentation::{check_expiry, check_key, check_naming, check_purpose};
 use crate::credential::presentation_graph::Presentation;
 use crate::credential::{PaperError, binding};
@@ -82,9 +81,9 @@ fn replay_codes(document: &Value, asked: &Asked<'_>, world: &World) -> Vec<Reaso
         return codes;
     };
     let answers = |predicate, asked: Option<&str>| {
-        let mut proofs = presentation.proofs.iter();
+        let proofs = presentation.securing.proofs();
         // Missing counts as mismatch.
-        !presentation.proofs.is_empty() && proofs.all(|proof| proof.text(predicate).as_deref() == asked)
+        !proofs.is_empty() && proofs.iter().all(|proof| proof.text(predicate).as_deref() == asked)
     };
     if !answers(sec::CHALLENGE, Some(asked.challenge)) {
         codes.push(Reason::ChallengeMismatch);
@@ -120,7 +119,7 @@ fn check_proof(presentation: &Presentation, holder: &str, world: &World) -> Resu
         now: world.snapshot.instant,
         max_age: world.config.max_controller_age,
     };
-    let statement = only_statement(&presentation.proofs)?;
+    let statement = presentation.securing.only_statement()?;
     check_purpose(statement, presentation.profile)?;
     check_key(statement, holder, presentation.profile, &keys)?;
     check_expiry(statement, keys.now)
