@@ -6,7 +6,7 @@
 //! `statusSize` of a status entry) can only deny.
 
 use super::credential::{Profile, Signed, StatusEntry};
-use super::data_integrity::{Proof, ProofOf, proof_objects};
+use super::data_integrity::{DocumentHash, Proof, ProofOf, proof_objects};
 use super::key::encode_base58btc;
 use super::node::{NodeView, iri};
 use super::presentation_graph::Presentation;
@@ -48,9 +48,10 @@ pub(crate) fn credential(
     let entries = lowering.credential(members)?;
     let graph = graph_of(lowering.triples, limits)?;
     let digest = Digest::of(canon::graph(&graph, budget)?);
+    let mut document = DocumentHash::sha256_only(digest);
     let proofs = proofs
         .iter()
-        .map(|proof| read_proof(proof, digest, ProofOf::Credential, limits, budget))
+        .map(|proof| read_proof(proof, &mut document, ProofOf::Credential, limits, budget))
         .collect::<Result<_, _>>()?;
     let securing = Securing::DataIntegrity(proofs);
     let mut credential =
@@ -92,9 +93,10 @@ pub(crate) fn presentation(
     let holder = members.get("holder").map(|holder| iri_of(holder, "a holder is an IRI")).transpose()?;
     let triples = presented(node, holder.as_ref(), &credentials, limits, budget)?;
     let digest = Digest::of(canon::graph(&graph_of(triples, limits)?, budget)?);
+    let mut document = DocumentHash::sha256_only(digest);
     let proofs = proofs
         .iter()
-        .map(|proof| read_proof(proof, digest, ProofOf::Presentation, limits, budget))
+        .map(|proof| read_proof(proof, &mut document, ProofOf::Presentation, limits, budget))
         .collect::<Result<_, _>>()?;
     let holder = holder.map(NamedNode::into_string);
     let securing = Securing::DataIntegrity(proofs);
@@ -180,7 +182,7 @@ const PROOF_MEMBERS: [&str; 8] = [
 /// is not accepted.
 fn read_proof(
     proof: &Map<String, Value>,
-    document: Digest,
+    document: &mut DocumentHash<'_>,
     proof_of: ProofOf,
     limits: &Limits,
     budget: &mut Budget,

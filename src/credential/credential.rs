@@ -2,7 +2,7 @@
 
 use super::PaperError;
 use super::controller::{KeySource, Relationship};
-use super::data_integrity::{self, Proof, ProofOf, Secured, Statement};
+use super::data_integrity::{self, DocumentHash, Proof, ProofOf, Secured, Statement};
 use super::node::{NodeView, as_node, iri, owned};
 use super::securing::Securing;
 use crate::limits::Limits;
@@ -241,10 +241,11 @@ impl Signed {
         let quads = jsonld::parse_paper(&secured.unsecured, limits)?;
         let graph = data_integrity::default_graph(&quads)?;
         let digest = Digest::of(canon::quads(&quads, HashAlgorithm::Sha256, budget)?);
+        let mut document = DocumentHash::new(digest, &quads);
         let proofs = secured
             .proofs
             .iter()
-            .map(|proof| Proof::read(proof, &secured.context, digest, ProofOf::Credential, limits, budget))
+            .map(|proof| Proof::read(proof, &secured.context, &mut document, ProofOf::Credential, limits, budget))
             .collect::<Result<_, _>>()?;
         let securing = Securing::DataIntegrity(proofs);
         Ok(Self { profile: Profile::JsonLd, graph, digest, securing })

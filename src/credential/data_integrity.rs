@@ -1,4 +1,5 @@
-//! Data Integrity proofs (`eddsa-rdfc-2022`): what is signed, and what the signed options say (`mandate.md` 1, 2).
+//! Data Integrity proofs (`eddsa-rdfc-2022`, `ecdsa-rdfc-2019`): what is signed, and what the signed options say
+//! (`mandate.md` 1, 2).
 
 use super::PaperError;
 use super::key::{KeyType, PublicKey, decode_base58btc};
@@ -12,15 +13,104 @@ use crate::request::Instant;
 use crate::vocab::{dcterms, rdf, sec};
 use oxrdf::{Graph, Quad, TripleRef};
 use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha384};
 
-/// 64 octets in base58btc are at most this long. Decoding is quadratic, so the bound comes first.
-const PROOF_VALUE_CHARS: usize = 90;
+/// 96 octets in base58btc are at most this long. Decoding is quadratic, so the bound comes first.
+const PROOF_VALUE_CHARS: usize = 132;
 
 /// The suites that are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Suite {
-    /// `eddsa-rdfc-2022`
+    /// `eddsa-rdfc-2022`: Ed25519.
     EddsaRdfc2022,
+    /// `ecdsa-rdfc-2019`: P-256 or P-384.
+    EcdsaRdfc2019,
+}
+
+impl Suite {
+    /// The suite that keys of a type sign under.
+    pub(crate) fn of(key_type: KeyType) -> Self {
+        match key_type {
+            KeyType::Ed25519 => Self::EddsaRdfc2022,
+            KeyType::P256 | KeyType::P384 => Self::EcdsaRdfc2019,
+        }
+    }
+
+    /// What a proof's `cryptosuite` says.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::EddsaRdfc2022 => "eddsa-rdfc-2022",
+            Self::EcdsaRdfc2019 => "ecdsa-rdfc-2019",
+        }
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        [Self::EddsaRdfc2022, Self::EcdsaRdfc2019].into_iter().find(|suite| suite.name() == name)
+    }
+
+    /// The one type of key that makes signatures of so many octets. It settles the hash too, before any key is at hand.
+    fn key_type(self, octets: usize) -> Option<KeyType> {
+        match (self, octets) {
+            (Self::EddsaRdfc2022, 64) => Some(KeyType::Ed25519),
+            (Self::EcdsaRdfc2019, 64) => Some(KeyType::P256),
+            (Self::EcdsaRdfc2019, 96) => Some(KeyType::P384),
+            _ => None,
+        }
+    }
+}
+
+/// The hash of a document, as its proofs ask for it: SHA-256, or SHA-384 for P-384, which is computed when the first proof
+/// wants it. With the hash of the signature, RDFC-1.0's own changes too (vc-di-ecdsa 3), so that is a second run.
+#[derive(Debug)]
+pub(crate) struct DocumentHash<'q> {
+    sha256: Digest,
+    /// `None`: a profile without P-384.
+    quads: Option<&'q [Quad]>,
+    sha384: Option<[u8; 48]>,
+}
+
+impl<'q> DocumentHash<'q> {
+    /// Of a document whose SHA-256 is known.
+    pub(crate) fn new(sha256: Digest, quads: &'q [Quad]) -> Self {
+        Self { sha256, quads: Some(quads), sha384: None }
+    }
+
+    /// Of a document of a profile that does not know P-384.
+    pub(crate) fn sha256_only(sha256: Digest) -> Self {
+        Self { sha256, quads: None, sha384: None }
+    }
+
+    /// hash(canonical options) then hash(canonical document): what a key of the type signs. `None` where the profile does
+    /// not know the type.
+    ///
+    /// # Errors
+    /// [`RdfError::BudgetExceeded`]
+    pub(crate) fn signed_octets(
+        &mut self,
+        key_type: KeyType,
+        options: &[Quad],
+        budget: &mut Budget,
+    ) -> Result<Option<Vec<u8>>, RdfError> {
+        match (key_type, self.quads) {
+            (KeyType::Ed25519 | KeyType::P256, _) => {
+                let options = Digest::of(canon::quads(options, HashAlgorithm::Sha256, budget)?);
+                Ok(Some([options.as_bytes().as_slice(), self.sha256.as_bytes().as_slice()].concat()))
+            }
+            (KeyType::P384, None) => Ok(None),
+            (KeyType::P384, Some(quads)) => {
+                let document = match self.sha384 {
+                    Some(known) => known,
+                    None => *self.sha384.insert(sha384(quads, budget)?),
+                };
+                Ok(Some([sha384(options, budget)?, document].concat()))
+            }
+        }
+    }
+}
+
+/// SHA-384 of the canonical form that RDFC-1.0 makes with SHA-384.
+fn sha384(quads: &[Quad], budget: &mut Budget) -> Result<[u8; 48], RdfError> {
+    Ok(Sha384::digest(canon::quads(quads, HashAlgorithm::Sha384, budget)?).into())
 }
 
 /// What a proof is made for: it settles which options may be there.
@@ -53,7 +143,6 @@ pub(crate) struct Proof {
 /// What the signed options of an accepted suite say.
 #[derive(Debug, Clone)]
 pub(crate) struct Statement {
-    pub(crate) suite: Suite,
     pub(crate) verification_method: String,
     /// The whole IRI of the purpose.
     pub(crate) purpose: String,
@@ -61,10 +150,18 @@ pub(crate) struct Statement {
     pub(crate) expires: Option<Instant>,
     pub(crate) challenge: Option<String>,
     pub(crate) domain: Option<String>,
-    /// hash(options) then hash(document): the signed octets.
-    pub(crate) signed: Vec<u8>,
     /// The decoded signature, or why it cannot be one.
-    pub(crate) signature: Result<[u8; 64], &'static str>,
+    pub(crate) signature: Result<Signature, &'static str>,
+}
+
+/// A signature of the length that keys of one type make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Signature {
+    key_type: KeyType,
+    /// As the type writes it: R and S, or r and s.
+    octets: Vec<u8>,
+    /// What it must be over: hash(options) then hash(document).
+    signed: Vec<u8>,
 }
 
 impl Secured {
@@ -114,7 +211,7 @@ impl Proof {
     pub(crate) fn read(
         proof: &Map<String, Value>,
         context: &Value,
-        document: Digest,
+        document: &mut DocumentHash<'_>,
         proof_of: ProofOf,
         limits: &Limits,
         budget: &mut Budget,
@@ -140,7 +237,7 @@ impl Proof {
     pub(super) fn of_options(
         quads: &[Quad],
         value: Option<String>,
-        document: Digest,
+        document: &mut DocumentHash<'_>,
         proof_of: ProofOf,
         budget: &mut Budget,
     ) -> Result<Self, PaperError> {
@@ -149,8 +246,12 @@ impl Proof {
         let statement = match suite(&node)? {
             None => None,
             Some(suite) => {
-                let signed = signed_octets(quads, document, budget)?;
-                Some(Statement::read(&node, suite, proof_of, signed, value.as_deref())?)
+                let signature = if says_more(&node, proof_of) {
+                    Err("the proof says more than this profile signs")
+                } else {
+                    Signature::read(suite, value.as_deref(), quads, document, budget)?
+                };
+                Some(Statement::read(&node, signature)?)
             }
         };
         Ok(Self { options, value, statement })
@@ -164,33 +265,20 @@ impl Proof {
     fn accepted(&self) -> Result<&Statement, PaperError> {
         self.statement
             .as_ref()
-            .ok_or_else(|| PaperError::new(Reason::UnknownCryptosuite, "a proof is not eddsa-rdfc-2022"))
+            .ok_or_else(|| PaperError::new(Reason::UnknownCryptosuite, "a proof is of a suite that is not accepted"))
     }
 }
 
 impl Statement {
-    fn read(
-        node: &NodeView<'_>,
-        suite: Suite,
-        proof_of: ProofOf,
-        signed: Vec<u8>,
-        value: Option<&str>,
-    ) -> Result<Self, PaperError> {
+    fn read(node: &NodeView<'_>, signature: Result<Signature, &'static str>) -> Result<Self, PaperError> {
         node.optional_text(sec::NONCE)?;
-        let signature = if says_more(node, proof_of) {
-            Err("the proof says more than this profile signs")
-        } else {
-            signature(value)
-        };
         Ok(Self {
-            suite,
             verification_method: node.one_iri(sec::VERIFICATION_METHOD)?,
             purpose: node.one_iri(sec::PROOF_PURPOSE)?,
             created: node.optional_instant(dcterms::CREATED)?,
             expires: node.optional_instant(sec::EXPIRATION)?,
             challenge: node.optional_text(sec::CHALLENGE)?,
             domain: node.optional_text(sec::DOMAIN)?,
-            signed,
             signature,
         })
     }
@@ -201,14 +289,39 @@ impl Statement {
     /// `INVALID_SIGNATURE`
     pub(crate) fn verify(&self, key: &PublicKey) -> Result<(), PaperError> {
         let invalid = |detail| Err(PaperError::new(Reason::InvalidSignature, detail));
-        match (self.suite, &self.signature) {
-            (Suite::EddsaRdfc2022, Err(why)) => invalid(*why),
-            (Suite::EddsaRdfc2022, _) if key.key_type() != KeyType::Ed25519 => {
-                invalid("the key is of another type than the suite's")
+        match &self.signature {
+            Err(why) => invalid(*why),
+            Ok(signature) if signature.key_type != key.key_type() => {
+                invalid("the key is of another type than the suite and the signature's length")
             }
-            (Suite::EddsaRdfc2022, Ok(signature)) if key.verifies(&self.signed, signature) => Ok(()),
-            (Suite::EddsaRdfc2022, Ok(_)) => invalid("the signature is not the method's over this document"),
+            Ok(signature) if key.verifies(&signature.signed, &signature.octets) => Ok(()),
+            Ok(_) => invalid("the signature is not the method's over this document"),
         }
+    }
+}
+
+impl Signature {
+    /// Reads `proofValue`, and hashes what it must be over.
+    ///
+    /// # Errors
+    /// [`RdfError::BudgetExceeded`]; what cannot be a signature is no error yet.
+    fn read(
+        suite: Suite,
+        value: Option<&str>,
+        options: &[Quad],
+        document: &mut DocumentHash<'_>,
+        budget: &mut Budget,
+    ) -> Result<Result<Self, &'static str>, RdfError> {
+        let Some(octets) = value.and_then(|value| decode_base58btc(value, PROOF_VALUE_CHARS)) else {
+            return Ok(Err("proofValue is not `z` and a signature in base58btc"));
+        };
+        let Some(key_type) = suite.key_type(octets.len()) else {
+            return Ok(Err("the signature is of no length that the suite's keys make"));
+        };
+        let signed = document.signed_octets(key_type, options, budget)?;
+        Ok(signed
+            .map(|signed| Self { key_type, octets, signed })
+            .ok_or("the signature has the length of a P-384 key's, which this profile does not know"))
     }
 }
 
@@ -251,16 +364,6 @@ pub(crate) fn options(
     jsonld::parse_paper(&Value::Object(options), limits)
 }
 
-/// SHA-256(canonical options) then SHA-256(canonical document).
-pub(crate) fn signed_octets(
-    options: &[Quad],
-    document: Digest,
-    budget: &mut Budget,
-) -> Result<Vec<u8>, RdfError> {
-    let options = Digest::of(canon::quads(options, HashAlgorithm::Sha256, budget)?);
-    Ok([options.as_bytes().as_slice(), document.as_bytes().as_slice()].concat())
-}
-
 /// The graph of a dataset that is one default graph.
 ///
 /// # Errors
@@ -289,7 +392,7 @@ fn suite(node: &NodeView<'_>) -> Result<Option<Suite>, PaperError> {
     let cryptosuite = node.one(sec::CRYPTOSUITE)?;
     let name =
         as_text(cryptosuite, sec::CRYPTOSUITE_STRING).or_else(|| as_text(cryptosuite, rdf::XSD_STRING));
-    Ok((name.as_deref() == Some("eddsa-rdfc-2022")).then_some(Suite::EddsaRdfc2022))
+    Ok(name.as_deref().and_then(Suite::parse))
 }
 
 /// Whether the proof has a property beside those of the profile; `previousProof` is one.
@@ -312,11 +415,4 @@ fn says_more(node: &NodeView<'_>, proof_of: ProofOf) -> bool {
 /// Another kind of proof often uses terms that our contexts do not define. Saying so is of more use than `MALFORMED`.
 fn is_of_another_kind(proof: &Map<String, Value>) -> bool {
     proof.get("type").and_then(Value::as_str).is_some_and(|kind| kind != "DataIntegrityProof")
-}
-
-fn signature(value: Option<&str>) -> Result<[u8; 64], &'static str> {
-    value
-        .and_then(|value| decode_base58btc(value, PROOF_VALUE_CHARS))
-        .and_then(|octets| octets.try_into().ok())
-        .ok_or("proofValue is not `z` and 64 octets in base58btc")
 }

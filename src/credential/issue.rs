@@ -4,7 +4,7 @@
 
 use super::content_digest;
 use super::controller::{KeySource, Relationship, VerificationMethod};
-use super::data_integrity;
+use super::data_integrity::{self, DocumentHash, Suite};
 use super::key::{self, KeyType, PublicKey};
 use super::node_object::{self, PolicySource};
 use super::presentation_graph::Presentation;
@@ -83,8 +83,7 @@ impl SigningKey {
     /// [`IssueError::NoRandomness`]
     pub fn generate_of(key_type: KeyType) -> Result<Self, IssueError> {
         let mut octets = [0; 48];
-        let length = if key_type == KeyType::P384 { 48 } else { 32 };
-        let octets = octets.get_mut(..length).ok_or(IssueError::NoRandomness)?;
+        let octets = octets.get_mut(..key_type.secret_octets()).ok_or(IssueError::NoRandomness)?;
         // A random number is a secret of an EC curve unless it is zero or beyond the order: next to never.
         for _ in 0..8 {
             getrandom::fill(octets).map_err(|_| IssueError::NoRandomness)?;
@@ -242,6 +241,10 @@ enum Secret {
 
 impl Secret {
     fn from_octets(key_type: KeyType, octets: &[u8]) -> Result<Self, IssueError> {
+        // The curves' crates pad a shorter secret.
+        if octets.len() != key_type.secret_octets() {
+            return Err(IssueError::Key("a secret key of another length than its type's"));
+        }
         match key_type {
             KeyType::Ed25519 => octets.try_into().ok().map(Self::Ed25519),
             KeyType::P256 => p256::ecdsa::SigningKey::from_slice(octets).ok().map(Self::P256),
@@ -493,7 +496,7 @@ fn content_id(document: &Map<String, Value>) -> Result<String, IssueError> {
 pub(crate) fn proof_options(key: &SigningKey, purpose: &str, created: Instant) -> Map<String, Value> {
     [
         ("type", "DataIntegrityProof".to_owned()),
-        ("cryptosuite", "eddsa-rdfc-2022".to_owned()),
+        ("cryptosuite", Suite::of(key.key_type()).name().to_owned()),
         ("created", date_time::write(created)),
         ("verificationMethod", key.method.clone()),
         ("proofPurpose", purpose.to_owned()),
@@ -515,7 +518,9 @@ pub(crate) fn secure(
     let unsecured = jsonld::parse_paper(&Value::Object(document.clone()), limits)?;
     let digest = Digest::of(canon::quads(&unsecured, HashAlgorithm::Sha256, budget)?);
     let dataset = data_integrity::options(&options, &context, limits)?;
-    let signed = data_integrity::signed_octets(&dataset, digest, budget)?;
+    let signed = DocumentHash::new(digest, &unsecured)
+        .signed_octets(key.key_type(), &dataset, budget)?
+        .ok_or_else(|| IssueError::Refused("no hash of the document for the key".to_owned()))?;
     options.insert("proofValue".to_owned(), key::encode_base58btc(&key.sign(&signed)).into());
     document.insert("proof".to_owned(), options.into());
     Ok(Value::Object(document))

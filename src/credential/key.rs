@@ -41,6 +41,17 @@ pub enum KeyType {
     P384,
 }
 
+impl KeyType {
+    /// The length of a secret key: a seed, or a scalar.
+    pub(crate) fn secret_octets(self) -> usize {
+        match self {
+            Self::Ed25519 => 32,
+            Self::P256 => P256_OCTETS,
+            Self::P384 => P384_OCTETS,
+        }
+    }
+}
+
 /// Why a key is not used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum KeyError {

@@ -1,7 +1,7 @@
 //! A presentation as its own graph says it, and as the credentials in it say it on their own: the two must agree.
 
 use super::credential::Profile;
-use super::data_integrity::{Proof, ProofOf, Secured};
+use super::data_integrity::{DocumentHash, Proof, ProofOf, Secured};
 use super::node::{NodeView, as_iri, iri};
 use super::securing::Securing;
 use super::{Credential, PaperError};
@@ -66,10 +66,11 @@ impl Presentation {
             ));
         }
         let digest = Digest::of(canonical);
+        let mut document = DocumentHash::new(digest, &quads);
         let proofs = secured
             .proofs
             .iter()
-            .map(|proof| Proof::read(proof, &secured.context, digest, ProofOf::Presentation, limits, budget))
+            .map(|proof| Proof::read(proof, &secured.context, &mut document, ProofOf::Presentation, limits, budget))
             .collect::<Result<Vec<_>, _>>()?;
         let securing = Securing::DataIntegrity(proofs);
         Ok(Self { profile: Profile::JsonLd, holder, digest, securing, credentials })

@@ -5,7 +5,7 @@
 
 use super::controller::KeySource;
 use super::credential::{Profile, Signed, StatusEntry};
-use super::data_integrity::{Proof, ProofOf};
+use super::data_integrity::{DocumentHash, Proof, ProofOf};
 use super::node::{NodeView, as_node, as_text, iri};
 use super::securing::Securing;
 use super::{Credential, PaperError};
@@ -358,6 +358,7 @@ fn of_turtle(text: &str, limits: &Limits, budget: &mut Budget) -> Result<Signed,
         })
         .collect();
     let digest = Digest::of(canon::graph(&graph, budget).map_err(|error| unverified(error.into()))?);
+    let mut document = DocumentHash::sha256_only(digest);
     let mut read = Vec::new();
     for proof in proofs {
         let view = NodeView::new(&all, proof);
@@ -368,7 +369,7 @@ fn of_turtle(text: &str, limits: &Limits, budget: &mut Budget) -> Result<Signed,
             .map(|triple| triple.in_graph(GraphNameRef::DefaultGraph).into_owned())
             .collect();
         read.push(
-            Proof::of_options(&options, value, digest, ProofOf::Credential, budget).map_err(unverified)?,
+            Proof::of_options(&options, value, &mut document, ProofOf::Credential, budget).map_err(unverified)?,
         );
     }
     let securing = Securing::DataIntegrity(read);

@@ -3,11 +3,9 @@
 use super::*;
 use crate::credential::context_free::{self, proof_options};
 use crate::credential::controller::KeySource;
-use crate::credential::data_integrity::signed_octets;
 use crate::credential::key::encode_base58btc;
 use crate::credential::presentation::{Expected, VerifiedPresentation};
 use crate::credential::presentation_graph::Presentation;
-use crate::message::Digest;
 use crate::protocol::Binding;
 use crate::rdf::canon;
 use crate::request::Actor;
@@ -38,7 +36,7 @@ fn signed_over(
         .iter()
         .map(|triple| triple.as_ref().in_graph(GraphNameRef::DefaultGraph).into_owned())
         .collect();
-    let octets = signed_octets(&quads, digest, &mut budget()).unwrap();
+    let octets = context_free_octets(key, &quads, digest);
     options.insert("proofValue".to_owned(), json!(encode_base58btc(&key.sign(&octets))));
     document["proof"] = options.into();
     document
@@ -411,7 +409,7 @@ fn proofs_of_other_kinds_purposes_and_keys_have_their_codes() {
     };
     assert_eq!(changed("type", json!("Ed25519Signature2020")), Some(Reason::UnknownCryptosuite));
     assert_eq!(changed("type", json!(["DataIntegrityProof", "x"])), Some(Reason::UnknownCryptosuite));
-    assert_eq!(changed("cryptosuite", json!("ecdsa-rdfc-2019")), Some(Reason::UnknownCryptosuite));
+    assert_eq!(changed("cryptosuite", json!("ecdsa-sd-2023")), Some(Reason::UnknownCryptosuite));
     assert_eq!(changed("proofPurpose", json!("authentication")), Some(Reason::ProofPurposeMismatch));
     assert_eq!(changed("proofPurpose", json!(sec::ASSERTION_METHOD)), Some(Reason::ProofPurposeMismatch));
     assert_eq!(changed("proofPurpose", json!("assertionMethod> <urn:x")), Some(Reason::ProofPurposeMismatch));

@@ -262,7 +262,7 @@ fn a_credential_without_a_proof_has_no_proof() {
 #[test]
 fn another_suite_or_kind_of_proof_is_unknown() {
     for (member, value) in [
-        ("cryptosuite", "ecdsa-rdfc-2019"),
+        ("cryptosuite", "ecdsa-sd-2023"),
         ("cryptosuite", "eddsa-jcs-2022"),
         ("cryptosuite", "EdDSA-rdfc-2022"),
         ("type", "Ed25519Signature2020"),
@@ -472,7 +472,7 @@ fn phase_a_fails_in_the_order_of_the_page() {
     };
     let wrong = with(&stranger(), "authentication", &document);
     let mut unknown = wrong.clone();
-    unknown["proof"]["cryptosuite"] = json!("ecdsa-rdfc-2019");
+    unknown["proof"]["cryptosuite"] = json!("ecdsa-sd-2023");
     assert_eq!(phase_a(&unknown), Err(Reason::UnknownCryptosuite));
     assert_eq!(phase_a(&wrong), Err(Reason::ProofPurposeMismatch));
     let mut wrong = with(&stranger(), "assertionMethod", &document);

@@ -5,15 +5,19 @@ mod context_free;
 mod context_free_claims;
 mod context_free_message;
 mod credential;
+mod ecdsa;
 mod issue;
 mod presentation;
 mod presentation_message;
 mod status;
 mod suite;
 
+use super::data_integrity::{DocumentHash, Suite};
 use super::issue::{Mandate, MandatePolicy, SigningKey, issue_mandate, secure};
+use super::key::KeyType;
 use super::{ControllerDocuments, Credential, PaperError, date_time};
 use crate::limits::Limits;
+use crate::message::Digest;
 use crate::rdf::Budget;
 use crate::refusal::Reason;
 use crate::request::{Conversation, Instant, Snapshot};
@@ -49,6 +53,20 @@ fn holder() -> SigningKey {
 
 fn stranger() -> SigningKey {
     SigningKey::from_seed([3; 32])
+}
+
+/// An EC key whose secret is this octet throughout.
+fn ec(key_type: KeyType, octet: u8) -> SigningKey {
+    let octets = [octet; 48];
+    let length = if key_type == KeyType::P384 { 48 } else { 32 };
+    SigningKey::from_secret(key_type, &octets[..length]).unwrap()
+}
+
+/// What a key signs under the context-free profile: SHA-256 hashes.
+fn context_free_octets(key: &SigningKey, options: &[oxrdf::Quad], document: Digest) -> Vec<u8> {
+    // A key that the profile does not know signs what a P-256 key would.
+    let key_type = if key.key_type() == KeyType::P384 { KeyType::P256 } else { key.key_type() };
+    DocumentHash::sha256_only(document).signed_octets(key_type, options, &mut budget()).unwrap().unwrap()
 }
 
 fn budget() -> Budget {
@@ -92,7 +110,7 @@ fn mandate() -> Value {
 fn options(key: &SigningKey, purpose: &str) -> Map<String, Value> {
     let options = json!({
         "type": "DataIntegrityProof",
-        "cryptosuite": "eddsa-rdfc-2022",
+        "cryptosuite": Suite::of(key.key_type()).name(),
         "created": NOW,
         "verificationMethod": key.method(),
         "proofPurpose": purpose,

@@ -106,7 +106,7 @@ fn several_credentials_with_proof_sets_are_read_as_each_reads_alone() {
 #[test]
 fn a_credential_of_an_unknown_suite_is_left_to_phase_a() {
     let mut document = held();
-    document["proof"]["cryptosuite"] = json!("ecdsa-rdfc-2019");
+    document["proof"]["cryptosuite"] = json!("ecdsa-sd-2023");
     let document = present(&holder(), &[document], &presenting()).unwrap();
     assert!(check(&document).is_ok());
 }
@@ -230,7 +230,7 @@ fn exactly_one_proof() {
 #[test]
 fn another_suite_is_unknown() {
     let mut document = presentation();
-    document["proof"]["cryptosuite"] = json!("ecdsa-rdfc-2019");
+    document["proof"]["cryptosuite"] = json!("ecdsa-sd-2023");
     assert_eq!(reason(&document), Some(Reason::UnknownCryptosuite));
 }
 

@@ -6,7 +6,6 @@ use crate::credential::context_free;
 use crate::credential::controller::KeySource;
 use crate::credential::credential::{Signed, StatusEntry};
 use crate::credential::status::{StatusCheck, StatusLists};
-use crate::message::Digest;
 use crate::vocab::{cred, sec};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -78,7 +77,7 @@ fn turtle_of(key: &SigningKey, url: &str, purpose: &str, encoded: &str, more: &s
         .iter()
         .map(|triple| triple.as_ref().in_graph(oxrdf::GraphNameRef::DefaultGraph).into_owned())
         .collect();
-    let octets = crate::credential::data_integrity::signed_octets(&quads, digest, &mut budget()).unwrap();
+    let octets = context_free_octets(key, &quads, digest);
     let value = crate::credential::key::encode_base58btc(&key.sign(&octets));
     let options: String =
         triples.iter().map(|triple| format!("_:p {} {} .\n", triple.predicate, triple.object)).collect();
