@@ -6,7 +6,7 @@
 
 use crate::audit::Draft;
 use crate::config::{Config, ConfigError};
-use crate::credential::VerifiedPresentation;
+use crate::credential::{Known, KnownFacts, VerifiedPresentation};
 use crate::decision::{Evaluation, Grant, NotOurs, Outcome};
 use crate::ledger::{Ledger, LedgerError};
 use crate::mandate::odrl::PolicyGrant;
@@ -32,6 +32,8 @@ pub struct Engine {
     config: Arc<Config>,
     ledger: Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
+    /// What is known of papers that were seen before. No answer depends on it.
+    known: Arc<KnownFacts>,
 }
 
 /// Where `decide` takes the time from. `evaluate` never asks.
@@ -58,7 +60,10 @@ impl Engine {
     /// one ledger can admit for its own only.
     pub fn new(config: Config, ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Result<Self, ConfigError> {
         match config.domains.iter().find(|domain| *domain != ledger.domain()) {
-            None => Ok(Self { config: Arc::new(config), ledger, clock }),
+            None => {
+                let known = Arc::new(KnownFacts::new(config.cache_bytes));
+                Ok(Self { config: Arc::new(config), ledger, clock, known })
+            }
             Some(stranger) => {
                 Err(ConfigError::new("domains", format!("the ledger does not serve {stranger}")))
             }
@@ -103,8 +108,12 @@ impl Engine {
     pub(crate) fn evaluate_watched(&self, request: &Request, watch: &mut dyn FnMut(Stage)) -> Evaluation {
         let mut draft = Draft::new(request, &self.config);
         // A panic can only come from a dependency. The draft is plain data, each field of it whole or absent.
-        let judged = catch_unwind(AssertUnwindSafe(|| stages(request, &self.config, &mut draft, watch)))
-            .unwrap_or_else(|_| Err(Refusal::internal(draft.stage(), "a dependency panicked")));
+        let known = Known::new(&self.known, &self.config.limits);
+        let judged = catch_unwind(AssertUnwindSafe(|| stages(request, &self.config, &known, &mut draft, watch)));
+        let judged = judged.unwrap_or_else(|_| {
+            self.known.clear();
+            Err(Refusal::internal(draft.stage(), "a dependency panicked"))
+        });
         match judged {
             Ok(Judged::Granted(grant)) => {
                 let report = draft.granted(&grant);
@@ -121,6 +130,18 @@ impl Engine {
     }
 }
 
+#[cfg(test)]
+impl Engine {
+    /// What this engine knows, to be looked at or shared with an engine of another configuration.
+    pub(crate) fn known(&self) -> &Arc<KnownFacts> {
+        &self.known
+    }
+
+    pub(crate) fn with_known(self, known: &Arc<KnownFacts>) -> Self {
+        Self { known: Arc::clone(known), ..self }
+    }
+}
+
 enum Judged {
     Granted(Box<Grant>),
     NotOurs,
@@ -130,6 +151,7 @@ enum Judged {
 fn stages(
     request: &Request,
     config: &Config,
+    known: &Known<'_>,
     draft: &mut Draft,
     watch: &mut dyn FnMut(Stage),
 ) -> Result<Judged, Refusal> {
@@ -164,14 +186,22 @@ fn stages(
     draft.actions(&actions, request);
 
     enter(draft, Stage::Presentation);
-    let presentation =
-        VerifiedPresentation::verify(&envelope, intent.intent(), &protocol, request, config, &mut budget)?;
+    let presentation = VerifiedPresentation::verify(
+        &envelope,
+        intent.intent(),
+        &protocol,
+        request,
+        config,
+        &mut budget,
+        known,
+    )?;
     draft.presentation(&presentation);
     actions.agrees_with(presentation.holder())?;
 
     enter(draft, Stage::Chain);
+    let parts = &envelope.policy_parts;
     let chain =
-        VerifiedChain::verify(&presentation, &envelope.policy_parts, &actions, request, config, &mut budget)?;
+        VerifiedChain::verify(&presentation, parts, &actions, request, config, &mut budget, known)?;
     draft.chain(&chain, request, config);
 
     enter(draft, Stage::Reference);

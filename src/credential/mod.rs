@@ -15,6 +15,7 @@ pub(crate) mod data_integrity;
 pub(crate) mod date_time;
 pub mod issue;
 pub(crate) mod key;
+pub(crate) mod known;
 mod node;
 mod node_object;
 pub(crate) mod presentation;
@@ -27,6 +28,7 @@ pub use challenge::{ChallengeBinding, bound_challenge};
 pub use controller::ControllerDocuments;
 pub use key::KeyType;
 pub(crate) use credential::Credential;
+pub(crate) use known::{Known, KnownFacts};
 pub(crate) use presentation::VerifiedPresentation;
 pub use status::StatusLists;
 

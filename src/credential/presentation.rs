@@ -5,6 +5,7 @@ use super::context_free::{self, is_context_free};
 use super::controller::{KeySource, MethodError, Relationship};
 use super::credential::Profile;
 use super::data_integrity::Statement;
+use super::known::Known;
 use super::presentation_graph::Presentation;
 use super::{Credential, PaperError};
 use crate::config::Config;
@@ -16,6 +17,7 @@ use crate::refusal::{Reason, Refusal, Stage};
 use crate::request::{Actor, Instant, Request};
 use crate::vocab::sec;
 use chrono::TimeDelta;
+use std::sync::Arc;
 
 /// A fresh presentation by the acting agent. Its credentials are read but not yet verified: that is stage 7. Only
 /// [`VerifiedPresentation::verify`] makes one.
@@ -28,7 +30,7 @@ pub(crate) struct VerifiedPresentation {
     created: Instant,
     not_after: Instant,
     bound: bool,
-    credentials: Vec<Credential>,
+    credentials: Vec<Arc<Credential>>,
 }
 
 /// What a presentation must answer, whoever asks.
@@ -74,6 +76,7 @@ impl VerifiedPresentation {
         request: &Request,
         config: &Config,
         budget: &mut Budget,
+        known: &Known<'_>,
     ) -> Result<Self, Refusal> {
         let bounds = Bounds {
             domains: &config.domains,
@@ -83,7 +86,7 @@ impl VerifiedPresentation {
             max_controller_age: config.max_controller_age,
             context_free: config.context_free,
         };
-        Self::verify_within(envelope, &intent.hash, &protocol.settings, request, &bounds, budget)
+        Self::verify_within(envelope, &intent.hash, &protocol.settings, request, &bounds, budget, known)
             .map_err(|error| error.at(Stage::Presentation))
     }
 
@@ -94,6 +97,7 @@ impl VerifiedPresentation {
         request: &Request,
         bounds: &Bounds<'_>,
         budget: &mut Budget,
+        known: &Known<'_>,
     ) -> Result<Self, PaperError> {
         let presentation = match &envelope.presentation {
             None => return Err(PaperError::new(Reason::AuthorizationMissing, "no authorization part")),
@@ -103,10 +107,10 @@ impl VerifiedPresentation {
             Some(PresentationPart::DataIntegrity { document })
                 if bounds.context_free && is_context_free(document) =>
             {
-                context_free::presentation(document, bounds.limits, budget)?
+                context_free::presentation(document, bounds.limits, budget, known)?
             }
             Some(PresentationPart::DataIntegrity { document }) => {
-                Presentation::read(document, bounds.limits, budget)?
+                Presentation::read_knowing(document, bounds.limits, budget, known)?
             }
         };
         let domain = match &request.facts.domain {
@@ -198,7 +202,7 @@ impl VerifiedPresentation {
         self.bound
     }
 
-    pub(crate) fn credentials(&self) -> &[Credential] {
+    pub(crate) fn credentials(&self) -> &[Arc<Credential>] {
         &self.credentials
     }
 }
@@ -306,7 +310,7 @@ pub(crate) fn check_expiry(statement: &Statement, now: Instant) -> Result<(), Pa
 
 /// Each credential names the holder as its delegate or subject, or its delegate is the issuer of another credential
 /// that does so by this same rule: a stolen paper in somebody's own envelope does neither (`mandate.md` 2).
-pub(crate) fn check_naming(holder: &str, credentials: &[Credential]) -> Result<(), PaperError> {
+pub(crate) fn check_naming(holder: &str, credentials: &[Arc<Credential>]) -> Result<(), PaperError> {
     let mut named: Vec<bool> = credentials
         .iter()
         .map(|credential| {

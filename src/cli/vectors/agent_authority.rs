@@ -14,6 +14,7 @@ use crate::refusal::{Phase, Refusal};
 use crate::request::{Actor, CallerFacts, MessageInput, Request, Snapshot};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub(super) fn run(input: &Value, folder: &Folder) -> Result<Value, Failure> {
     let World { config, snapshot, .. } = World::of(input, folder, now(input)?)?;
@@ -79,7 +80,7 @@ fn given(chain: &Value, folder: &Folder, budget: &mut Budget) -> Result<GivenCha
     for paper in list("credentials")? {
         let read = credential(paper, folder, budget)?;
         credentials = credentials.and_then(|mut all: Vec<_>| {
-            all.push(read?);
+            all.push(Arc::new(read?));
             Ok(all)
         });
     }

@@ -76,6 +76,7 @@ impl Case {
             &self.request,
             &bounds,
             &mut budget(),
+            &Known::nothing(),
         )
         .map_err(|error| error.reason)
     }

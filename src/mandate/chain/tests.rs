@@ -50,7 +50,8 @@ impl Run {
             status_rules: StatusRules::OF_MESSAGES,
         };
         let mut budget = Budget::new(&Limits::default());
-        VerifiedChain::of_papers(&self.credentials, &self.parts, &verifier, &mut budget)
+        let credentials: Vec<_> = self.credentials.iter().cloned().map(Arc::new).collect();
+        VerifiedChain::of_papers(&credentials, &self.parts, &verifier, &mut budget, &Known::nothing())
             .map_err(Failure::into_refusal)
     }
 

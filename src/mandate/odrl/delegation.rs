@@ -76,8 +76,8 @@ impl PolicyGrant {
             of_message,
             facts: Arc::new(Facts::of_store(&config.policies, chain.root_principal())),
             work: Work::new(&config.limits),
-            primary: chain.hops().iter().map(|hop| &hop.policy).collect(),
-            secondary: chain.actor_hops().iter().map(|hop| &hop.policy).collect(),
+            primary: chain.hops().iter().map(|hop| hop.policy.as_ref()).collect(),
+            secondary: chain.actor_hops().iter().map(|hop| hop.policy.as_ref()).collect(),
         };
         if actions.actions.is_empty() {
             return Err(stage.denied(Denial { detail: "nothing is asked for".into(), ..Denial::default() }));
