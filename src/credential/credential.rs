@@ -119,6 +119,7 @@ impl Credential {
     /// # Errors
     /// `NO_PROOF`, `UNKNOWN_CRYPTOSUITE`, `PROOF_PURPOSE_MISMATCH`, `ISSUER_MISMATCH`, `INVALID_SIGNATURE`, `EXPIRED`,
     /// `NOT_YET_VALID`, in this order.
+    #[cfg(test)]
     pub(crate) fn verify(
         &self,
         snapshot: &Snapshot,

@@ -118,8 +118,10 @@ impl VerifiedPresentation {
             None => bounds.domains.first(),
         };
         let nonce = request.facts.challenge.as_deref();
-        // A binding that cannot be computed is one that nothing answers.
-        let bound = nonce.zip(domain).and_then(|(nonce, domain)| {
+        let statement = presentation.securing.only_statement();
+        let answers_plainly = statement.is_ok_and(|statement| statement.challenge.as_deref() == nonce);
+        // A binding that cannot be computed is one that nothing answers. It digests the message, so not without need.
+        let bound = nonce.zip(domain).filter(|_| !answers_plainly).and_then(|(nonce, domain)| {
             let binding = ChallengeBinding {
                 nonce,
                 domain,
@@ -128,7 +130,7 @@ impl VerifiedPresentation {
                 task_id: envelope.facts.task_id.as_deref(),
                 protocol_hash: protocol.hash.as_str(),
                 intent_hash,
-                rest_digest: envelope.rest_digest,
+                rest_digest: envelope.rest.digest()?,
             };
             bound_challenge(&binding).ok()
         });

@@ -86,7 +86,7 @@ fn of_folder(folder: &str) -> (usize, usize, usize) {
 
 #[test]
 fn recognised_papers_at_hand_are_what_the_library_reads() {
-    for (folder, all, recognised, together) in [("vectors/cases", 400, 350, 100), ("credentials", 3, 3, 1)] {
+    for (folder, all, recognised, together) in [("vectors/cases", 400, 350, 100), ("credentials", 3, 3, 0)] {
         let counts = of_folder(folder);
         println!("{folder}: {counts:?}");
         assert!(counts.0 >= all && counts.1 >= recognised && counts.2 >= together, "{folder}: {counts:?}");
@@ -192,8 +192,9 @@ fn a_propertys_context_that_follows_a_types_is_not_recognised() {
 
 /// Inline contexts, mostly of simple definitions.
 fn any_context() -> impl Strategy<Value = Value> {
-    let names =
-        prop::sample::select(vec!["a", "b", "p", "urn", "https", "svc", "type", "issuer", "policy", "b:c"]);
+    let names = prop::sample::select(vec![
+        "a", "b", "p", "urn", "https", "svc", "type", "issuer", "policy", "b:c", "proof", "proofValue",
+    ]);
     let definitions = prop::sample::select(vec![
         json!("urn:t#"),
         json!("p:x"),
