@@ -1,14 +1,18 @@
 //! `writgate key`.
 
 use super::{Exit, Failure, Outcome, output};
+use crate::credential::KeyType;
 use crate::credential::issue::SigningKey;
 use crate::message::target;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Make an Ed25519 signing key; prints whose it is
+    /// Make a signing key; prints whose it is
     New {
+        /// Its type: ed25519 signs under eddsa-rdfc-2022, p256 and p384 under ecdsa-rdfc-2019
+        #[arg(long = "type", value_enum, default_value_t = TypeName::Ed25519)]
+        key_type: TypeName,
         /// Where to write the key, which holds a secret
         #[arg(long)]
         out: PathBuf,
@@ -29,14 +33,32 @@ pub(crate) enum Command {
     },
 }
 
+/// What the types of keys are called on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum TypeName {
+    Ed25519,
+    P256,
+    P384,
+}
+
+impl From<TypeName> for KeyType {
+    fn from(name: TypeName) -> Self {
+        match name {
+            TypeName::Ed25519 => Self::Ed25519,
+            TypeName::P256 => Self::P256,
+            TypeName::P384 => Self::P384,
+        }
+    }
+}
+
 pub(crate) fn run(command: &Command) -> Outcome {
     match command {
-        Command::New { out, controller, method } => {
+        Command::New { key_type, out, controller, method } => {
             if let Some(text) = [controller, method].into_iter().flatten().find(|text| !target::is_iri(text))
             {
                 return Err(Failure::new(format!("{text} is not an absolute IRI")));
             }
-            let key = SigningKey::generate()?;
+            let key = SigningKey::generate_of((*key_type).into())?;
             let key = match (controller, method) {
                 (Some(controller), Some(method)) => key.with_controller(controller, method),
                 _ => key,

@@ -25,6 +25,9 @@ pub(crate) enum Command {
         /// Bind the policy by digest, to be carried beside the presentation, instead of embedding it
         #[arg(long)]
         by_digest: bool,
+        /// Sign it as a JWS (`vc+jwt`) instead of with a Data Integrity proof
+        #[arg(long)]
+        jose: bool,
         /// The first instant at which it is good (RFC 3339); now if absent
         #[arg(long, value_parser = output::instant)]
         from: Option<Instant>,
@@ -40,7 +43,7 @@ pub(crate) enum Command {
         /// The holder's key
         #[arg(long)]
         key: PathBuf,
-        /// A credential; may be repeated
+        /// A credential: a JSON file, or the JWS of a `.jwt` file; may be repeated, all of one kind
         #[arg(long, required = true)]
         credential: Vec<PathBuf>,
         /// The challenge: the server's own, or the bound one that `writgate challenge` computes
@@ -58,7 +61,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: &Command) -> Outcome {
     let now = chrono::Utc::now();
     let (paper, out) = match command {
-        Command::Issue { key, delegate, policy, by_digest, from, until, out } => {
+        Command::Issue { key, delegate, policy, by_digest, jose, from, until, out } => {
             let media_type = media_type_of(policy).ok_or_else(|| {
                 Failure::new(format!("{} ends in neither .ttl nor .jsonld", policy.display()))
             })?;
@@ -87,17 +90,33 @@ pub(crate) fn run(command: &Command) -> Outcome {
                 valid_from: Some(from),
                 valid_until: Some(*until),
             };
-            (issue::issue_mandate(&key, &mandate, now)?, out)
+            let paper = if *jose {
+                issue::issue_mandate_jose(&key, &mandate, now)?
+            } else {
+                serde_json::to_string_pretty(&issue::issue_mandate(&key, &mandate, now)?)?
+            };
+            (paper, out)
         }
         Command::Present { key, credential, challenge, domain, out } => {
-            let credentials =
-                credential.iter().map(|path| output::read_json(path)).collect::<Result<Vec<_>, _>>()?;
             let presenting = Presenting { challenge, domain, created: now, expires: None };
-            (issue::present(&read_key(key)?, &credentials, &presenting)?, out)
+            (present(&read_key(key)?, credential, &presenting)?, out)
         }
     };
-    output::write(out.as_deref(), &serde_json::to_string_pretty(&paper)?)?;
+    output::write(out.as_deref(), &paper)?;
     Ok(Exit::Success)
+}
+
+/// A presentation of the kind that its credentials are of: papers of two kinds do not go together.
+fn present(key: &SigningKey, paths: &[PathBuf], presenting: &Presenting<'_>) -> Result<String, Failure> {
+    let papers = paths.iter().map(|path| output::read_paper(path)).collect::<Result<Vec<_>, _>>()?;
+    let tokens: Vec<String> = papers.iter().filter_map(|paper| paper.as_str().map(str::to_owned)).collect();
+    if tokens.is_empty() {
+        return Ok(serde_json::to_string_pretty(&issue::present(key, &papers, presenting)?)?);
+    }
+    if tokens.len() < papers.len() {
+        return Err(Failure::new("one presentation holds JSON credentials or JWS credentials, not both"));
+    }
+    Ok(issue::present_jose(key, &tokens, presenting)?)
 }
 
 /// A document's one policy.

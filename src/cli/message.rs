@@ -16,7 +16,7 @@ pub(crate) enum Command {
         /// The hash of the Protocol Document
         #[arg(long)]
         protocol: ProtocolHash,
-        /// The presentation: a JSON file
+        /// The presentation: a JSON file, or the JWS of a `.jwt` file
         #[arg(long)]
         presentation: Option<PathBuf>,
         /// A policy document that a credential binds by digest; may be repeated
@@ -36,7 +36,7 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: &Command) -> Outcome {
     let Command::New { intent, protocol, presentation, policy, id, context, out } = command;
-    let presentation = presentation.as_deref().map(output::read_json).transpose()?;
+    let presentation = presentation.as_deref().map(output::read_paper).transpose()?;
     let draft = Draft {
         id: id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string()),
         context: context.clone(),

@@ -257,6 +257,14 @@ pub(crate) fn read_json(path: &Path) -> Result<serde_json::Value, Failure> {
         .map_err(|cause| Failure::new(format!("{} is not JSON: {cause}", path.display())))
 }
 
+/// A paper: the JSON of a file or, as a string, the JWS of a `.jwt` file.
+pub(crate) fn read_paper(path: &Path) -> Result<serde_json::Value, Failure> {
+    if path.extension().is_some_and(|ending| ending == "jwt") {
+        return Ok(read_text(path)?.trim_end().into());
+    }
+    read_json(path)
+}
+
 /// An instant that is given as an argument.
 pub(crate) fn instant(text: &str) -> Result<Instant, &'static str> {
     text.parse()

@@ -191,6 +191,9 @@ impl Credential {
         if self.valid_from.is_some_and(|start| now < start) {
             return Err(PaperError::new(Reason::NotYetValid, "validFrom is ahead"));
         }
+        if self.securing.not_before().is_some_and(|start| now < start) {
+            return Err(PaperError::new(Reason::NotYetValid, "the JWS is of a later instant"));
+        }
         Ok(())
     }
 

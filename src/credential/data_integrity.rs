@@ -162,7 +162,7 @@ pub(crate) struct Signature {
     key_type: KeyType,
     /// As the type writes it: R and S, or r and s.
     octets: Vec<u8>,
-    /// What it must be over: hash(options) then hash(document).
+    /// What it must be over: hash(options) then hash(document), or the signing input of a JWS.
     signed: Vec<u8>,
 }
 
@@ -274,9 +274,9 @@ impl Proof {
     }
 
     fn accepted(&self) -> Result<&Statement, PaperError> {
-        self.statement
-            .as_ref()
-            .ok_or_else(|| PaperError::new(Reason::UnknownCryptosuite, "a proof is of a suite that is not accepted"))
+        self.statement.as_ref().ok_or_else(|| {
+            PaperError::new(Reason::UnknownCryptosuite, "a proof is of a suite that is not accepted")
+        })
     }
 }
 
@@ -315,6 +315,11 @@ impl Signature {
     /// All that decides whether it is the key's, and the key.
     pub(super) fn facts<'f>(&'f self, key: &'f str) -> [&'f [u8]; 3] {
         [key.as_bytes(), &self.octets, &self.signed]
+    }
+
+    /// A signature that is to be by a key of the type over `signed`.
+    pub(super) fn new(key_type: KeyType, octets: Vec<u8>, signed: Vec<u8>) -> Self {
+        Self { key_type, octets, signed }
     }
 
     /// Reads `proofValue`, and hashes what it must be over.

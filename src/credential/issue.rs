@@ -5,6 +5,7 @@
 use super::content_digest;
 use super::controller::{KeySource, Relationship, VerificationMethod};
 use super::data_integrity::{self, DocumentHash, Suite};
+pub use super::issue_jose::{issue_mandate_jose, present_jose};
 use super::key::{self, KeyType, PublicKey};
 use super::node_object::{self, PolicySource};
 use super::presentation_graph::Presentation;
@@ -229,7 +230,8 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-const NO_SECRET: IssueError = IssueError::Key("secretKeyMultibase is no secret key of a type that is known here");
+const NO_SECRET: IssueError =
+    IssueError::Key("secretKeyMultibase is no secret key of a type that is known here");
 
 /// A secret of each type that papers are signed with.
 #[derive(Clone)]
@@ -405,7 +407,7 @@ pub fn present(
 }
 
 /// The key as a verifier would find it.
-fn own_method(
+pub(super) fn own_method(
     key: &SigningKey,
     now: Instant,
     relationship: Relationship,
@@ -418,7 +420,7 @@ fn own_method(
 }
 
 /// The credential without id and proof.
-fn mandate_document(
+pub(crate) fn mandate_document(
     key: &SigningKey,
     mandate: &Mandate<'_>,
     limits: &Limits,
@@ -484,7 +486,7 @@ fn insert_all(object: &mut Map<String, Value>, member: &str, values: impl Iterat
 }
 
 /// A name made from what is named: the same mandate issued twice is one credential.
-fn content_id(document: &Map<String, Value>) -> Result<String, IssueError> {
+pub(super) fn content_id(document: &Map<String, Value>) -> Result<String, IssueError> {
     let octets = jcs(document).map_err(|_| IssueError::Refused("not JSON".to_owned()))?;
     let digest = Digest::of(octets);
     let (head, _) = digest.as_bytes().split_at(16);

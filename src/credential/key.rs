@@ -177,8 +177,7 @@ impl PublicKey {
     fn from_ed25519(octets: &[u8]) -> Result<Self, KeyError> {
         let octets: &[u8; 32] =
             octets.try_into().map_err(|_| KeyError::Malformed("an Ed25519 key has 32 octets"))?;
-        let key = ed25519_dalek::VerifyingKey::from_bytes(octets)
-            .map_err(|_| OFF_CURVE)?;
+        let key = ed25519_dalek::VerifyingKey::from_bytes(octets).map_err(|_| OFF_CURVE)?;
         // Decompression accepts two encodings of some points; a key has one.
         if key.to_edwards().compress().as_bytes() != octets {
             return Err(KeyError::Malformed("the key is not a canonical point"));
@@ -390,7 +389,12 @@ mod tests {
                 moved[9] ^= 1;
                 let padded = [&[0], &octets[..]].concat();
                 let variants = [
-                    json!(null), json!(7), text(&moved), text(&padded), text(&octets[1..]), text(&[]),
+                    json!(null),
+                    json!(7),
+                    text(&moved),
+                    text(&padded),
+                    text(&octets[1..]),
+                    text(&[]),
                     json!(format!("{}=", jwk[member].as_str().unwrap())),
                 ];
                 for variant in variants {
@@ -512,7 +516,9 @@ mod tests {
 
     #[test]
     fn a_jwk_of_another_type_or_curve_is_refused() {
-        for (member, value) in [("kty", "okp"), ("kty", "EC"), ("crv", "X25519"), ("crv", "ed25519"), ("crv", "P-256")] {
+        for (member, value) in
+            [("kty", "okp"), ("kty", "EC"), ("crv", "X25519"), ("crv", "ed25519"), ("crv", "P-256")]
+        {
             let mut jwk = jwk();
             jwk[member] = json!(value);
             assert!(PublicKey::from_jwk(&jwk).is_err(), "{member} {value}");

@@ -5,6 +5,7 @@ use super::context_free::{self, is_context_free};
 use super::controller::{KeySource, MethodError, Relationship};
 use super::credential::Profile;
 use super::data_integrity::Statement;
+use super::jose_presentation;
 use super::known::Known;
 use super::presentation_graph::Presentation;
 use super::{Credential, PaperError};
@@ -101,9 +102,9 @@ impl VerifiedPresentation {
     ) -> Result<Self, PaperError> {
         let presentation = match &envelope.presentation {
             None => return Err(PaperError::new(Reason::AuthorizationMissing, "no authorization part")),
-            Some(PresentationPart::Jose { .. }) => {
-                return Err(PaperError::new(Reason::UnknownCryptosuite, "JOSE is not accepted"));
-            }
+            Some(PresentationPart::Jose { jws }) => {
+                jose_presentation::presentation(jws, bounds.limits, budget, known)?
+            },
             Some(PresentationPart::DataIntegrity { document })
                 if bounds.context_free && is_context_free(document) =>
             {
@@ -279,8 +280,7 @@ pub(crate) fn check_key(
         (Err(MethodError::NotControlled(_)), Profile::ContextFree) => find(Relationship::AssertionMethod),
         (found, _) => found,
     };
-    let method =
-        method.map_err(|error| PaperError::new(Reason::HolderUnverified, error.to_string()))?;
+    let method = method.map_err(|error| PaperError::new(Reason::HolderUnverified, error.to_string()))?;
     statement.verify(&method.key)?;
     Ok(method.good_until)
 }

@@ -3,6 +3,7 @@
 use super::PaperError;
 use super::data_integrity::{self, Proof, Statement};
 use crate::refusal::Reason;
+use crate::request::Instant;
 
 /// The securing mechanism of a paper (VC Data Model 2.0, 4.12).
 #[derive(Debug, Clone)]
@@ -18,6 +19,8 @@ pub(crate) enum Securing {
 pub(crate) struct Jws {
     /// What its header and claims say; `None` for an algorithm that is not accepted here.
     pub(crate) statement: Option<Statement>,
+    /// The first instant at which it is good.
+    pub(crate) not_before: Option<Instant>,
 }
 
 impl Securing {
@@ -52,13 +55,21 @@ impl Securing {
     }
 
     /// The ends that the proofs state for themselves.
-    pub(crate) fn ends(&self) -> impl Iterator<Item = crate::request::Instant> + '_ {
+    pub(crate) fn ends(&self) -> impl Iterator<Item = Instant> + '_ {
         let of_proofs = self.proofs().iter().filter_map(|proof| proof.statement.as_ref());
         let of_jws = match self {
             Self::DataIntegrity(_) => None,
             Self::Jose(jws) => jws.statement.as_ref(),
         };
         of_proofs.chain(of_jws).filter_map(|statement| statement.expires)
+    }
+
+    /// The first instant that a JWS states for itself.
+    pub(crate) fn not_before(&self) -> Option<Instant> {
+        match self {
+            Self::DataIntegrity(_) => None,
+            Self::Jose(jws) => jws.not_before,
+        }
     }
 }
 

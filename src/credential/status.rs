@@ -6,6 +6,7 @@
 use super::controller::KeySource;
 use super::credential::{Profile, Signed, StatusEntry};
 use super::data_integrity::{DocumentHash, Proof, ProofOf};
+use super::jose;
 use super::node::{NodeView, as_node, as_text, iri};
 use super::securing::Securing;
 use super::{Credential, PaperError};
@@ -42,7 +43,7 @@ pub(crate) struct StatusListDocument {
 
 impl StatusLists {
     /// Adds what was retrieved from `url` at `retrieved`: a JSON-LD credential (`application/vc` or
-    /// `application/ld+json`) or, for credentials of the context-free profile, one in `text/turtle`.
+    /// `application/ld+json`), the same in a JWS (`application/vc+jwt`) or, for credentials of the context-free profile, one in `text/turtle`.
     pub fn insert(
         &mut self,
         url: impl Into<String>,
@@ -324,6 +325,11 @@ fn signed(
     budget: &mut Budget,
 ) -> Result<Signed, PaperError> {
     let essence = document.media_type.split(';').next().unwrap_or_default().trim();
+    // A list is no paper of the presentation, so it need not be of the presentation's profile: its issuer publishes one
+    // list, whatever the form of the credentials that point to it.
+    if essence.eq_ignore_ascii_case("application/vc+jwt") && !context_free {
+        return jose::read_credential(&document.text, limits).map_err(unverified);
+    }
     let media_type = match RdfMediaType::parse(essence) {
         None if essence.eq_ignore_ascii_case("application/vc") => Some(RdfMediaType::JsonLd),
         other => other,
@@ -369,7 +375,8 @@ fn of_turtle(text: &str, limits: &Limits, budget: &mut Budget) -> Result<Signed,
             .map(|triple| triple.in_graph(GraphNameRef::DefaultGraph).into_owned())
             .collect();
         read.push(
-            Proof::of_options(&options, value, &mut document, ProofOf::Credential, budget).map_err(unverified)?,
+            Proof::of_options(&options, value, &mut document, ProofOf::Credential, budget)
+                .map_err(unverified)?,
         );
     }
     let securing = Securing::DataIntegrity(read);

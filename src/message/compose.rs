@@ -20,7 +20,7 @@ pub struct Draft {
     pub protocol_hash: String,
     /// The intent.
     pub intent: (String, String),
-    /// The Verifiable Presentation.
+    /// The Verifiable Presentation: a JSON object, or the compact text of a `vp+jwt`.
     pub presentation: Option<Value>,
     /// Policy documents that credentials bind by digest.
     pub policies: Vec<(String, String)>,
@@ -34,8 +34,12 @@ pub fn message(draft: &Draft) -> Value {
         "metadata": { META_KIND: "intent", META_PROTOCOL_HASH: draft.protocol_hash },
     })];
     parts.extend(draft.presentation.iter().map(|presentation| {
+        let (content, media_type) = match presentation {
+            Value::String(_) => ("text", "application/vp+jwt"),
+            _ => ("data", "application/vp"),
+        };
         json!({
-            "data": presentation, "mediaType": "application/vp", "metadata": { META_KIND: "authorization" },
+            content: presentation, "mediaType": media_type, "metadata": { META_KIND: "authorization" },
         })
     }));
     parts.extend(draft.policies.iter().map(|(text, media_type)| {

@@ -72,6 +72,21 @@ pub(crate) fn check_depth(value: &Value, limits: &Limits) -> Result<(), JsonErro
     Ok(())
 }
 
+/// The members and items of some values, and those values themselves: what `json_values` counts.
+pub(crate) fn count<'v>(values: impl Iterator<Item = &'v Value>) -> usize {
+    let mut pending: Vec<&Value> = values.collect();
+    let mut count = 0usize;
+    while let Some(value) = pending.pop() {
+        count = count.saturating_add(1);
+        match value {
+            Value::Array(items) => pending.extend(items),
+            Value::Object(members) => pending.extend(members.values()),
+            _ => (),
+        }
+    }
+    count
+}
+
 /// An array or object whose end has not been read yet.
 enum Open {
     Array(Vec<Value>),

@@ -18,7 +18,8 @@ pub struct Ask {
     pub protocol_hash: String,
     /// The intent's text and media type.
     pub intent: (String, String),
-    /// The credentials of the presentation.
+    /// The credentials of the presentation: JSON objects, or each the compact text of a `vc+jwt`. A presentation of
+    /// such texts is a `vp+jwt`.
     pub credentials: Vec<Value>,
     /// Policy documents carried beside it: text and media type.
     pub policies: Vec<(String, String)>,
@@ -65,11 +66,10 @@ impl Ask {
     /// # Errors
     /// [`ExampleError`]
     pub fn presentation(&self) -> Result<Value, ExampleError> {
-        let challenge = if self.bound {
-            compose::bound_challenge(&self.without_presentation(), &self.nonce, &self.domain)?
-        } else {
-            self.nonce.clone()
-        };
+        if self.credentials.iter().any(Value::is_string) {
+            return Ok(self.presentation_draft()?.compact()?.into());
+        }
+        let challenge = self.challenge()?;
         let document = json!({
             "@context": [cred::CONTEXT_V2],
             "type": ["VerifiablePresentation"],
@@ -86,6 +86,15 @@ impl Ask {
             );
         }
         forge::sign(&self.key, document, "authentication", self.created, options)
+    }
+
+    /// What the presentation answers: the nonce, or the challenge made from it for the rest of this message.
+    pub(super) fn challenge(&self) -> Result<String, ExampleError> {
+        if self.bound {
+            Ok(compose::bound_challenge(&self.without_presentation(), &self.nonce, &self.domain)?)
+        } else {
+            Ok(self.nonce.clone())
+        }
     }
 
     /// The whole message.

@@ -2,6 +2,7 @@
 
 use super::{ALICE, ExampleError, MANDATE_POLICY, World, forge};
 use crate::credential::issue::{self, DigestForm, Mandate, MandatePolicy, SigningKey};
+use crate::limits::Limits;
 use crate::request::Instant;
 use serde_json::{Map, Value};
 
@@ -58,6 +59,20 @@ impl World {
         })
     }
 
+    /// Her mandate for another agent of hers, the controller of `agent`, by any of her keys.
+    ///
+    /// # Errors
+    /// [`ExampleError::File`]
+    pub fn mandate_draft_for(
+        &self,
+        key: &SigningKey,
+        agent: &SigningKey,
+    ) -> Result<MandateDraft, ExampleError> {
+        let draft = self.mandate_draft()?;
+        let policy = draft.policy.replace(&self.agent_id(), agent.controller());
+        Ok(MandateDraft { authorizes: agent.controller().to_owned(), policy, key: key.clone(), ..draft })
+    }
+
     /// Alice's policy for her agent, in Turtle.
     ///
     /// # Errors
@@ -85,6 +100,36 @@ impl MandateDraft {
     /// # Errors
     /// [`ExampleError::Issue`]
     pub fn issue(&self) -> Result<Value, ExampleError> {
+        let is_own = self.key.controller() == ALICE || self.key.method().starts_with(self.key.controller());
+        if is_own && self.changes.is_empty() && self.binding != PolicyBinding::BareIri {
+            return Ok(issue::issue_mandate(&self.key, &self.mandate(), self.created)?);
+        }
+        forge::sign(&self.key, self.unsecured()?, "assertionMethod", self.created, Map::new())
+    }
+
+    /// The mandate as a `vc+jwt`, whatever was made of it: the compact text of a JWS.
+    ///
+    /// # Errors
+    /// [`ExampleError::Issue`]
+    pub fn issue_jose(&self) -> Result<Value, ExampleError> {
+        Ok(self.jws()?.compact()?.into())
+    }
+
+    /// The credential without what secures it, with its changes.
+    pub(super) fn unsecured(&self) -> Result<Value, ExampleError> {
+        let mut document =
+            Value::Object(issue::mandate_document(&self.key, &self.mandate(), &Limits::default())?);
+        forge::set(&mut document, &["id"], self.id.as_str().into());
+        if self.binding == PolicyBinding::BareIri {
+            forge::set(&mut document, &["relatedResource"], Value::Null);
+        }
+        for (path, value) in &self.changes {
+            forge::set(&mut document, path, value.clone());
+        }
+        Ok(document)
+    }
+
+    fn mandate(&self) -> Mandate<'_> {
         let policy = match self.binding {
             PolicyBinding::Embedded => {
                 MandatePolicy::Embedded { text: &self.policy, media_type: "text/turtle" }
@@ -96,7 +141,7 @@ impl MandateDraft {
                 digest: DigestForm::Multibase,
             },
         };
-        let mandate = Mandate {
+        Mandate {
             id: Some(self.id.clone()),
             delegate: self.authorizes.clone(),
             policy,
@@ -104,25 +149,25 @@ impl MandateDraft {
             targets: Vec::new(),
             valid_from: self.valid_from,
             valid_until: self.valid_until,
-        };
-        let is_own = self.key.controller() == ALICE || self.key.method().starts_with(self.key.controller());
-        if is_own && self.changes.is_empty() && self.binding != PolicyBinding::BareIri {
-            return Ok(issue::issue_mandate(&self.key, &mandate, self.created)?);
         }
-        // A well-formed mandate of the same key, taken apart again and signed with its changes.
-        let own = self.key.clone().with_controller(self.key.did_key(), self.key.did_key_method());
-        let mut document = issue::issue_mandate(&own, &mandate, self.created)?;
-        let issuer = Value::from(self.key.controller());
-        forge::set(&mut document, &["proof"], Value::Null);
-        forge::set(&mut document, &["issuer"], issuer.clone());
-        forge::set(&mut document, &["credentialSubject", "id"], issuer);
-        if self.binding == PolicyBinding::BareIri {
-            forge::set(&mut document, &["relatedResource"], Value::Null);
-        }
-        for (path, value) in &self.changes {
-            forge::set(&mut document, path, value.clone());
-        }
-        forge::sign(&self.key, document, "assertionMethod", self.created, Map::new())
+    }
+}
+
+impl World {
+    /// A proof by `key` over a credential that is there, for a proof set.
+    ///
+    /// # Errors
+    /// [`ExampleError::Issue`]
+    pub fn further_proof(
+        &self,
+        credential: &Value,
+        key: &SigningKey,
+        created: Instant,
+    ) -> Result<Value, ExampleError> {
+        let mut unsecured = credential.clone();
+        forge::set(&mut unsecured, &["proof"], Value::Null);
+        let signed = forge::sign(key, unsecured, "assertionMethod", created, Map::new())?;
+        Ok(signed.get("proof").cloned().unwrap_or_default())
     }
 }
 

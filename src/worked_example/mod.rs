@@ -6,10 +6,12 @@
 mod ask;
 mod forge;
 mod intent;
+mod jws;
 mod mandate;
 
 pub use ask::Ask;
 pub use intent::{Intent, IntentAction};
+pub use jws::JwsDraft;
 pub use mandate::{MandateDraft, PolicyBinding};
 
 use crate::config::{Config, ConfigError, ConfigFile};
@@ -68,6 +70,10 @@ pub struct World {
     pub agent: SigningKey,
     /// A stranger's key.
     pub mallory: SigningKey,
+    /// Further keys of Alice's, which her controller document lists too: P-256 in both forms, and P-384 as a JWK.
+    pub alice_ec: [SigningKey; 2],
+    /// Keys of two further agents: P-256 and P-384. Each is its did:key.
+    pub agent_ec: [SigningKey; 2],
 }
 
 impl World {
@@ -87,6 +93,8 @@ impl World {
             alice: key("alice")?,
             agent: key("agent")?,
             mallory: key("mallory")?,
+            alice_ec: [key("alice-p256")?, key("alice-p384")?],
+            agent_ec: [key("agent-p256")?, key("agent-p384")?],
         })
     }
 

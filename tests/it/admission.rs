@@ -2,10 +2,11 @@
 
 use crate::support::{self, TestClock, assert_allowed, engine_on, grant, noon, octets, refused, world};
 use chrono::TimeDelta;
+use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
 use writgate::ledger::{Ledger, SqliteLedger};
-use writgate::worked_example::{DOMAIN, MANDATE_POLICY};
+use writgate::worked_example::{Ask, DOMAIN, MANDATE_POLICY};
 use writgate::{Decision, Engine, Obligation, Reason};
 
 /// A ledger file of its own for each test, removed at its end.
@@ -90,6 +91,49 @@ fn the_same_presentation_with_another_id_is_refused() {
     facts.context = Some("ctx-2".to_owned());
     let decided = engine.decide(octets(&second.with_presentation(Some(presentation))), facts);
     assert_eq!(refused(&decided).reason(), Reason::ChallengeUsed);
+}
+
+/// r and n - s: the other signature over the same octets, for which no secret is needed.
+fn twin(presentation: &Value) -> Value {
+    let mut twin = presentation.clone();
+    let value = presentation["proof"]["proofValue"].as_str().unwrap();
+    let octets = bs58::decode(value.strip_prefix('z').unwrap()).into_vec().unwrap();
+    let other = if octets.len() == 96 {
+        let signature = p384::ecdsa::Signature::from_slice(&octets).unwrap();
+        p384::ecdsa::Signature::from_scalars(*signature.r(), -*signature.s()).unwrap().to_vec()
+    } else {
+        let signature = p256::ecdsa::Signature::from_slice(&octets).unwrap();
+        p256::ecdsa::Signature::from_scalars(*signature.r(), -*signature.s()).unwrap().to_vec()
+    };
+    assert_ne!(octets, other);
+    twin["proof"]["proofValue"] = format!("z{}", bs58::encode(other).into_string()).into();
+    twin
+}
+
+#[test]
+fn a_presentation_and_its_ecdsa_twin_get_one_allow() {
+    let world = world();
+    for (issuer, agent) in world.alice_ec.iter().zip(&world.agent_ec) {
+        let mut ask = grant();
+        ask.credentials = vec![world.mandate_draft_for(issuer, agent).unwrap().issue().unwrap()];
+        ask.key = agent.clone();
+        let presentation = ask.presentation().unwrap();
+        let mut facts = world.facts();
+        facts.actor = writgate::Actor::Authenticated(agent.controller().to_owned());
+        let decide = |engine: &Engine, id: &str, presentation: &Value| {
+            let ask = Ask { id: id.to_owned(), ..ask.clone() };
+            engine.decide(octets(&ask.with_presentation(Some(presentation.clone()))), facts.clone())
+        };
+        for (first, second) in
+            [(&presentation, twin(&presentation)), (&twin(&presentation), presentation.clone())]
+        {
+            let engine = support::engine();
+            assert_allowed(&decide(&engine, "msg-1", first));
+            assert_eq!(refused(&decide(&engine, "msg-2", &second)).reason(), Reason::ChallengeUsed);
+            let same = decide(&engine, "msg-1", &second);
+            assert_eq!(refused(&same).reason(), Reason::MessageIdReused, "other octets under its id");
+        }
+    }
 }
 
 #[test]

@@ -99,6 +99,20 @@ fn a_newcomer_gets_from_keys_to_allow() {
     let scratch = Scratch::new("newcomer");
     let owner = scratch.run(&["key", "new", "--out", "owner.json"]);
     let agent = scratch.run(&["key", "new", "--out", "agent.json"]);
+    from_keys_to_allow(&scratch, &owner, &agent);
+}
+
+#[test]
+fn keys_of_every_type_get_from_keys_to_allow() {
+    let scratch = Scratch::new("types");
+    let owner = scratch.run(&["key", "new", "--type", "p256", "--out", "owner.json"]);
+    let agent = scratch.run(&["key", "new", "--type", "p384", "--out", "agent.json"]);
+    assert!(owner.starts_with("did:key:zDn") && agent.starts_with("did:key:z82L"), "{owner} {agent}");
+    from_keys_to_allow(&scratch, &owner, &agent);
+    assert_eq!(scratch.status(&["key", "new", "--type", "p521", "--out", "other.json"]), 2);
+}
+
+fn from_keys_to_allow(scratch: &Scratch, owner: &str, agent: &str) {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/read.ttl");
     std::fs::copy(&repository, scratch.0.join("read.ttl")).unwrap();
     let hash = scratch.run(&["protocol", "hash", "read.ttl"]);
@@ -131,7 +145,7 @@ fn a_newcomer_gets_from_keys_to_allow() {
         "--key",
         "owner.json",
         "--delegate",
-        &agent,
+        agent,
         "--policy",
         "policy.ttl",
         "--until",

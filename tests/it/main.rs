@@ -13,6 +13,7 @@ mod command_line;
 mod delegation;
 mod documents;
 mod hostile;
+mod jose;
 mod mutation;
 mod public_interface;
 mod support;

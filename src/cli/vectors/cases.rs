@@ -1,6 +1,7 @@
 //! What the project's own suite holds: each case is the worked example with one thing wrong.
 
 mod authority;
+mod ecdsa;
 mod messages;
 
 use super::Failure;
@@ -24,6 +25,7 @@ pub(super) fn all(world: &World) -> Cases {
         maker.action()?,
         maker.presentation()?,
         maker.papers()?,
+        maker.ecdsa()?,
         maker.chain()?,
         maker.policy()?,
     ] {

@@ -17,7 +17,8 @@ const EC: [KeyType; 2] = [KeyType::P256, KeyType::P384];
 
 /// The order of each curve (SEC 2 2.4.2 and 2.5.1), big-endian.
 const P256_ORDER: &str = "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551";
-const P384_ORDER: &str = "ffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973";
+const P384_ORDER: &str =
+    "ffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973";
 
 fn octets(hexadecimal: &str) -> Vec<u8> {
     let digit = |at: usize| u8::from_str_radix(&hexadecimal[at..at + 2], 16).unwrap();
@@ -197,7 +198,8 @@ fn an_ec_key_file_reads_back_as_the_same_key() {
 #[test]
 fn a_controller_document_has_an_ec_key_in_either_form_or_both() {
     for key_type in EC {
-        let key = ec(key_type, 1).with_controller("https://issuer.example/id", "https://issuer.example/keys#k1");
+        let key =
+            ec(key_type, 1).with_controller("https://issuer.example/id", "https://issuer.example/keys#k1");
         let credential = read(&issued_by(&key)).unwrap();
         let verify = |method: Value| {
             let mut document = key.controller_document();
@@ -264,7 +266,8 @@ fn a_key_of_another_type_than_the_suites_is_an_invalid_signature() {
             let mut options = options(key, "assertionMethod");
             options["cryptosuite"] = json!(Suite::of(other.key_type()).name());
             let document = signed_with(document, other, options);
-            let expected = if key.key_type() == other.key_type() { Ok(()) } else { Err(Reason::InvalidSignature) };
+            let expected =
+                if key.key_type() == other.key_type() { Ok(()) } else { Err(Reason::InvalidSignature) };
             assert_eq!(phase_a(&document), expected, "{:?} {:?}", key.key_type(), other.key_type());
         }
     }
@@ -338,8 +341,12 @@ fn twin(signature: &[u8], key_type: KeyType) -> Vec<u8> {
 #[test]
 fn proof_sets_mix_suites_and_every_proof_must_hold() {
     let key = issuer().with_controller("https://issuer.example/id", "https://issuer.example/keys#ed");
-    let others = [ec(KeyType::P256, 1), ec(KeyType::P384, 1)]
-        .map(|key| key.clone().with_controller("https://issuer.example/id", format!("https://issuer.example/keys#{:?}", key.key_type())));
+    let others = [ec(KeyType::P256, 1), ec(KeyType::P384, 1)].map(|key| {
+        key.clone().with_controller(
+            "https://issuer.example/id",
+            format!("https://issuer.example/keys#{:?}", key.key_type()),
+        )
+    });
     let mut document = issued_by(&key);
     let mut of_controller = key.controller_document();
     let mut proofs = vec![document["proof"].clone()];
@@ -354,7 +361,8 @@ fn proof_sets_mix_suites_and_every_proof_must_hold() {
     let verify = |document: &Value| {
         let mut controllers = ControllerDocuments::default();
         controllers.insert(key.controller(), of_controller.clone(), now());
-        let verified = read(document).unwrap().verify(&snapshot_with(controllers), chrono::TimeDelta::days(1));
+        let verified =
+            read(document).unwrap().verify(&snapshot_with(controllers), chrono::TimeDelta::days(1));
         verified.map(|_| ()).map_err(|error| error.reason)
     };
     document["proof"] = json!(proofs);

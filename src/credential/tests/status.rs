@@ -168,6 +168,43 @@ fn a_clear_bit_is_good_and_a_set_one_is_not() {
 }
 
 #[test]
+fn a_list_is_signed_by_keys_of_every_type() {
+    for key_type in [KeyType::Ed25519, KeyType::P256, KeyType::P384] {
+        let key =
+            ec(key_type, 5).with_controller("https://issuer.example/id", "https://issuer.example/keys#k1");
+        let mut controllers = ControllerDocuments::default();
+        controllers.insert(key.controller(), key.controller_document(), now());
+        let mut credential = holder_of(true);
+        credential.issuer = key.controller().to_owned();
+        let judge = |bits: &[usize], context_free: bool| {
+            let mut lists = StatusLists::default();
+            if context_free {
+                lists.insert(URL, turtle_list(&key, URL, "revocation", bits), "text/turtle", now());
+            } else {
+                let mut document = list(&encoded(LEAST, bits));
+                document["issuer"] = json!(key.controller());
+                let document = signed_with(document, &key, options(&key, "assertionMethod"));
+                lists.insert(URL, document.to_string(), "application/vc", now());
+            }
+            let keys = KeySource { documents: &controllers, now: now(), max_age: TimeDelta::days(1) };
+            let limits = Limits::default();
+            let mut check = StatusCheck::new(&lists, keys, TimeDelta::hours(1), &limits);
+            let mut credential = credential.clone();
+            if context_free {
+                credential.profile = crate::credential::credential::Profile::ContextFree;
+            }
+            let good = check.entry(&credential, &entry(), &mut budget());
+            good.map(|_| ()).map_err(|error| error.reason)
+        };
+        assert_eq!(judge(&[], false), Ok(()), "{key_type:?}");
+        assert_eq!(judge(&[94567], false), Err(Reason::Revoked), "{key_type:?}");
+        let known = key_type != KeyType::P384;
+        let expected = if known { Ok(()) } else { Err(Reason::StatusRetrievalError) };
+        assert_eq!(judge(&[], true), expected, "{key_type:?}");
+    }
+}
+
+#[test]
 fn a_list_in_turtle_is_for_context_free_credentials() {
     let text = |bits: &[usize]| turtle_list(&issuer(), URL, "revocation", bits);
     assert_eq!(Source::turtle(text(&[])).judge(&entry()), Ok(instant("2026-07-01T12:30:00Z")));

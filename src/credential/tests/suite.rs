@@ -68,7 +68,15 @@ fn ed25519_octets(options: &[oxrdf::Quad], document: Digest) -> Vec<u8> {
 /// The proof verifies with the did:key that it names.
 fn verify(proof: &Map<String, Value>, context: &Value, document: Digest) {
     let limits = Limits::default();
-    let proof = Proof::read(proof, context, &mut DocumentHash::sha256_only(document), ProofOf::Credential, &limits, &mut budget()).unwrap();
+    let proof = Proof::read(
+        proof,
+        context,
+        &mut DocumentHash::sha256_only(document),
+        ProofOf::Credential,
+        &limits,
+        &mut budget(),
+    )
+    .unwrap();
     let statement = proof.statement.unwrap();
     let documents = ControllerDocuments::default();
     let keys = KeySource { documents: &documents, now: now(), max_age: chrono::TimeDelta::zero() };
@@ -127,9 +135,15 @@ fn the_proof_chain_is_refused_for_its_previous_proof() {
     let mut count = 0;
     for proof in chained {
         let document = Digest::of("any");
-        let proof =
-            Proof::read(proof, &secured.context, &mut DocumentHash::sha256_only(document), ProofOf::Credential, &limits, &mut budget())
-                .unwrap();
+        let proof = Proof::read(
+            proof,
+            &secured.context,
+            &mut DocumentHash::sha256_only(document),
+            ProofOf::Credential,
+            &limits,
+            &mut budget(),
+        )
+        .unwrap();
         assert!(proof.statement.unwrap().signature.is_err());
         count += 1;
     }
