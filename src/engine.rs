@@ -99,6 +99,11 @@ impl Engine {
         }
     }
 
+    /// Forgets what is known of papers that were seen before. No answer depends on it.
+    pub(crate) fn forget_papers(&self) {
+        self.known.clear();
+    }
+
     /// Runs stages 1 to 9. Asked again with an equal request, it answers alike, down to the octets of the report body.
     pub fn evaluate(&self, request: &Request) -> Evaluation {
         self.evaluate_watched(request, &mut |_| ())
