@@ -222,7 +222,6 @@ impl<'a> Chain<'a> {
             request: self.request,
             agent,
             action,
-            target: &self.request.target,
             depth: None,
             by_root: false,
         };
@@ -252,7 +251,6 @@ impl<'a> Chain<'a> {
             request: self.request,
             agent,
             action,
-            target: &self.request.target,
             depth,
             by_root: self.root_is_owner && hop == 0,
         }
@@ -297,7 +295,7 @@ impl<'a> Chain<'a> {
             (None, false) => format!("a prohibition cannot be ruled out for {action}"),
         };
         denial.constraint = Some(in_words("prohibition", rule));
-        denial.seen = Some(format!("{action} on {} by {}", asked.target, asked.agent));
+        denial.seen = Some(format!("{action} on {} by {}", asked.request.target, asked.agent));
         denial
     }
 
@@ -329,7 +327,7 @@ impl<'a> Chain<'a> {
             }
             1 => {
                 denial.detail = format!("the policy permits {action} on another target only");
-                fill(&mut denial, "target", asked.target, names(&rule.targets));
+                fill(&mut denial, "target", &asked.request.target, names(&rule.targets));
             }
             2 => {
                 denial.detail = format!("the policy permits {action} on this target to another party only");

@@ -61,6 +61,8 @@ pub(super) enum Named {
         iri: String,
         /// Said to be a collection, so that members outside our facts may exist.
         collection: bool,
+        /// In the normal form of targets.
+        normal: bool,
         refinements: Vec<Constraint>,
     },
     Unreadable,

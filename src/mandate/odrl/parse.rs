@@ -6,6 +6,7 @@
 
 use super::model::{Conflict, Duty, Named, Policy, Rule};
 use crate::limits::Limits;
+use crate::message::target::is_normal;
 use crate::vocab::{dcterms, odrl, odrld, rdf, schema};
 use oxrdf::{Graph, NamedNodeRef, NamedOrBlankNodeRef, TermRef};
 use std::collections::{BTreeSet, HashSet};
@@ -460,7 +461,8 @@ impl<'g> Reader<'g> {
         let typed = self.objects(node, rdf::TYPE).into_iter().any(|class| {
             matches!(class, TermRef::NamedNode(class) if [ASSET_COLLECTION, PARTY_COLLECTION].contains(&class.as_str()))
         });
-        Ok(Named::Iri { iri: iri.to_owned(), collection: !action && (typed || blank), refinements })
+        let collection = !action && (typed || blank);
+        Ok(Named::Iri { iri: iri.to_owned(), collection, normal: is_normal(iri), refinements })
     }
 
     /// Counts one step of work.
