@@ -47,16 +47,12 @@ pub(crate) fn resolve(
 ) -> Result<BoundPolicy, PaperError> {
     match &credential.policy {
         Some(PolicyClaim::Embedded(node)) => embedded(credential, node, limits, budget, known),
-        Some(PolicyClaim::Reference(iri)) => referenced(
-            credential,
-            iri,
-            parts,
-            store.documents.get(iri),
-            trust_store_by_location,
-            limits,
-            budget,
-            known,
-        ),
+        Some(PolicyClaim::Reference(iri)) => {
+            let stored = store.documents.get(iri);
+            let text = stored.map(|stored| stored.text.as_str());
+            let documents = Documents { parts, stored: text, trust_store_by_location };
+            referenced(credential, iri, &documents, stored, limits, budget, known)
+        }
         None => refuse("the credential does not name exactly one policy"),
     }
     .map_err(|mut error| {
@@ -164,16 +160,13 @@ fn policy_content(credential: &Credential, policy: &NamedOrBlankNode) -> Graph {
 fn referenced(
     credential: &Credential,
     iri: &str,
-    parts: &[RdfPart],
+    documents: &Documents<'_>,
     stored: Option<&StoredPolicy>,
-    trust_store_by_location: bool,
     limits: &Limits,
     budget: &mut Budget,
     known: &Known<'_>,
 ) -> Result<BoundPolicy, PaperError> {
-    let documents =
-        Documents { parts, stored: stored.map(|stored| stored.text.as_str()), trust_store_by_location };
-    let found = find(credential, iri, &documents, limits, budget)?;
+    let found = find(credential, iri, documents, limits, budget)?;
     let claim = NamedOrBlankNode::from(oxrdf::NamedNode::new_unchecked(iri));
     let policy = match (found.entry, stored) {
         (None, Some(stored)) => Policy::read(&stored.graph, limits).map(Arc::new),
