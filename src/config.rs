@@ -7,6 +7,7 @@ use crate::message::{Digest, action};
 use crate::protocol::{ProtocolDocument, ProtocolRegistry};
 use crate::rdf::{RdfMediaType, parse_graph};
 use crate::request::Instant;
+use crate::source::RevocationFeed;
 use chrono::TimeDelta;
 use oxrdf::{Graph, NamedNode};
 use serde_json::json;
@@ -32,6 +33,8 @@ pub struct Config {
     pub(crate) protocols: ProtocolRegistry,
     pub(crate) controllers: Arc<ControllerDocuments>,
     pub(crate) status_lists: Arc<StatusLists>,
+    /// What publishers say of policies. The ledger remembers it from the start on.
+    pub(crate) revocations: Vec<RevocationFeed>,
     pub(crate) policies: PolicyStore,
     pub(crate) limits: Limits,
     /// Duty action IRIs that this server can keep.
@@ -81,6 +84,7 @@ impl ConfigBuilder {
                 protocols: ProtocolRegistry::default(),
                 controllers: Arc::default(),
                 status_lists: Arc::default(),
+                revocations: Vec::new(),
                 policies: PolicyStore::default(),
                 limits: Limits::default(),
                 obligations: BTreeSet::new(),
@@ -124,6 +128,12 @@ impl ConfigBuilder {
     /// Sets the status lists. Default: none, so that a credential with a status entry is refused.
     pub fn with_status_lists(mut self, lists: StatusLists) -> Self {
         self.config.status_lists = Arc::new(lists);
+        self
+    }
+
+    /// Adds what a publisher says is revoked. Default: none; what the ledger was once told stays revoked.
+    pub fn with_revocations(mut self, feed: RevocationFeed) -> Self {
+        self.config.revocations.push(feed);
         self
     }
 
@@ -358,6 +368,9 @@ impl Config {
             .collect();
         let controllers: BTreeMap<_, _> =
             self.controllers.iter().map(|(id, document, _)| (id, document)).collect();
+        let retrieved: BTreeMap<_, _> = self.controllers.iter_retrieved().collect();
+        let revocations: BTreeSet<_> =
+            self.revocations.iter().map(|feed| (feed.publisher(), feed.policies())).collect();
         let status_lists: BTreeMap<_, _> = self
             .status_lists
             .iter()
@@ -365,7 +378,8 @@ impl Config {
             .collect();
         let description = json!({
             "domains": self.domains, "roots": self.roots.prefixes, "protocols": protocols,
-            "controllers": controllers, "statusLists": status_lists, "policies": policies, "limits": self.limits,
+            "controllers": controllers, "retrievedControllers": retrieved, "revocations": revocations,
+            "statusLists": status_lists, "policies": policies, "limits": self.limits,
             "obligations": self.obligations, "requireDuties": self.require_duties,
             "maxLifeWithoutStatus": self.max_life_without_status.num_milliseconds(),
             "maxPresentationAge": self.max_presentation_age.num_milliseconds(),
@@ -534,6 +548,13 @@ mod tests {
         policies.add(policy, "text/turtle", Instant::UNIX_EPOCH, &Limits::default()).unwrap();
         let mut controllers = ControllerDocuments::default();
         controllers.insert("https://a.example/", json!({"id": "https://a.example/"}), Instant::UNIX_EPOCH);
+        let mut retrieved = ControllerDocuments::default();
+        retrieved.insert_retrieved("https://a.example/card", json!({}), Instant::UNIX_EPOCH);
+        let feed = |text| {
+            RevocationFeed::of_statements("https://a.example/#me", text, "text/turtle", Instant::UNIX_EPOCH)
+        };
+        let revocation = "[] a <https://w3id.org/jeswr/odrl-delegation#Revocation> ;
+            <https://w3id.org/jeswr/odrl-delegation#revokedPolicy> <https://a.example/policy> .";
         let mut lists = StatusLists::default();
         lists.insert("https://a.example/status", "list", "text/turtle", Instant::UNIX_EPOCH);
         let read = protocol(&[(schema::READ_ACTION, odrl::READ)], &[]);
@@ -542,6 +563,9 @@ mod tests {
             digest(builder().with_domain("https://other.example/")),
             digest(builder().with_protocol(read)),
             digest(builder().with_controllers(controllers)),
+            digest(builder().with_controllers(retrieved)),
+            digest(builder().with_revocations(feed("").unwrap())),
+            digest(builder().with_revocations(feed(revocation).unwrap())),
             digest(builder().with_status_lists(lists)),
             digest(builder().with_policies(policies)),
             digest(builder().with_store_trusted_by_location(true)),
@@ -558,7 +582,7 @@ mod tests {
             digest(builder().with_open_intents()),
             digest(builder().with_extension_required(true)),
         ]);
-        assert_eq!(digests.len(), 19);
+        assert_eq!(digests.len(), 22);
     }
 
     #[test]

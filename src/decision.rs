@@ -5,7 +5,8 @@
 
 use crate::audit::{DecisionReportV1, ReportBody};
 use crate::credential::VerifiedPresentation;
-use crate::ledger::Recorded;
+use crate::ledger::{Learned, Recorded, Revoked, RevokedEntry, RevokedPolicy};
+use crate::mandate::chain::Hop;
 use crate::mandate::odrl::PolicyGrant;
 use crate::mandate::{PolicyReferences, VerifiedChain};
 use crate::message::{ActionsUnderTest, Envelope};
@@ -24,6 +25,8 @@ pub struct Evaluation {
     pub outcome: Outcome,
     /// The report body.
     pub report: ReportBody,
+    /// What it learned of status inputs, from chains that verified (phases A and B). `decide` has the ledger keep it.
+    pub learned: Learned,
 }
 
 /// The outcome of an evaluation. A grant permits nothing; only a [`Permit`] does.
@@ -160,16 +163,40 @@ impl Grant {
         self.not_after
     }
 
-    /// Ids of the policies and credentials that must not have been revoked since the snapshot.
-    pub(crate) fn leans_on(&self) -> BTreeSet<String> {
-        let hops = self.chain.hops().iter().chain(self.chain.actor_hops());
-        hops.flat_map(|hop| [Some(hop.policy.id().to_owned()), hop.credential.id.clone()]).flatten().collect()
+    /// What must not have been revoked since the snapshot: every policy, credential and status entry of the chains, by
+    /// whoever may revoke it.
+    pub(crate) fn leans_on(&self) -> Revoked {
+        let mut leans_on = Revoked::default();
+        for chain in [self.chain.hops(), self.chain.actor_hops()] {
+            let mut publishers: Vec<&str> = Vec::new();
+            for hop in chain {
+                publishers.extend(hop.policy.assigner());
+                leans_on.ids.extend(
+                    [Some(hop.policy.id().to_owned()), hop.credential.id.clone()].into_iter().flatten(),
+                );
+                leans_on.policies.extend(publishers.iter().map(|publisher| RevokedPolicy {
+                    publisher: (*publisher).to_owned(),
+                    policy: hop.policy.id().to_owned(),
+                }));
+                leans_on.entries.extend(status_entries(hop));
+            }
+        }
+        leans_on
     }
 
     /// The duties that come with this grant.
     pub fn obligations(&self) -> &BTreeSet<Obligation> {
         self.policy.obligations()
     }
+}
+
+/// The places in status lists that a hop's credential points to.
+fn status_entries(hop: &Hop) -> impl Iterator<Item = RevokedEntry> {
+    let issuer = &hop.credential.issuer;
+    hop.credential.status.iter().filter_map(|entry| {
+        let (list, index) = entry.place()?;
+        Some(RevokedEntry { issuer: issuer.clone(), list: list.to_owned(), index })
+    })
 }
 
 /// The right to act on one message, once, recorded before it was given out.

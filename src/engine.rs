@@ -8,7 +8,7 @@ use crate::audit::Draft;
 use crate::config::{Config, ConfigError};
 use crate::credential::{Known, KnownFacts, VerifiedPresentation};
 use crate::decision::{Evaluation, Grant, NotOurs, Outcome};
-use crate::ledger::{Ledger, LedgerError};
+use crate::ledger::{Learned, Ledger, LedgerError, Revoked};
 use crate::mandate::odrl::PolicyGrant;
 use crate::mandate::{PolicyReferences, VerifiedChain};
 use crate::message::{ActionsUnderTest, Admitted, IntentGraph, admit};
@@ -16,8 +16,9 @@ use crate::rdf::Budget;
 use crate::refusal::{Refusal, Stage};
 use crate::request::{Conversation, Instant, Request, Snapshot};
 use crate::shape::ConformingIntent;
+use crate::source::RevocationFeed;
 use chrono::SubsecRound as _;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -53,21 +54,25 @@ impl Clock for SystemClock {
 }
 
 impl Engine {
-    /// An engine that is whole: there is none without a configuration, a ledger and a clock.
+    /// An engine that is whole: there is none without a configuration, a ledger and a clock. What the configuration's
+    /// feeds say is revoked is in the ledger from here on, for good.
     ///
     /// # Errors
     /// [`ConfigError`] where the ledger serves another domain than the configuration: two ledgers need two domains, and
-    /// one ledger can admit for its own only.
+    /// one ledger can admit for its own only. Also where the ledger cannot remember the revocations.
     pub fn new(config: Config, ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Result<Self, ConfigError> {
-        match config.domains.iter().find(|domain| *domain != ledger.domain()) {
-            None => {
-                let known = Arc::new(KnownFacts::new(config.cache_bytes));
-                Ok(Self { config: Arc::new(config), ledger, clock, known })
-            }
-            Some(stranger) => {
-                Err(ConfigError::new("domains", format!("the ledger does not serve {stranger}")))
-            }
+        if let Some(stranger) = config.domains.iter().find(|domain| *domain != ledger.domain()) {
+            return Err(ConfigError::new("domains", format!("the ledger does not serve {stranger}")));
         }
+        let policies = config.revocations.iter().flat_map(RevocationFeed::revoked).collect();
+        let revoked = Revoked { policies, ..Revoked::default() };
+        if revoked != Revoked::default() {
+            ledger
+                .mark_revoked(&revoked)
+                .map_err(|cause| ConfigError::new("revocations", cause.to_string()))?;
+        }
+        let known = Arc::new(KnownFacts::new(config.cache_bytes));
+        Ok(Self { config: Arc::new(config), ledger, clock, known })
     }
 
     /// The checked configuration.
@@ -83,7 +88,7 @@ impl Engine {
         let memory = self.ledger.snapshot()?;
         // Reports write milliseconds, and a re-decision at the reported instant must find the same.
         let instant = instant.trunc_subsecs(3);
-        Ok(Snapshot { revoked: memory.revoked, counts: memory.counts, ..self.empty_snapshot(instant) })
+        Ok(Snapshot { memory: memory.memory, counts: memory.counts, ..self.empty_snapshot(instant) })
     }
 
     /// What the configuration alone knows at `instant`.
@@ -92,7 +97,7 @@ impl Engine {
             instant,
             generation: self.config.generation,
             conversation: Conversation::default(),
-            revoked: BTreeSet::new(),
+            memory: Arc::default(),
             counts: BTreeMap::new(),
             controllers: Arc::clone(&self.config.controllers),
             status_lists: Arc::clone(&self.config.status_lists),
@@ -112,26 +117,28 @@ impl Engine {
     /// [`Engine::evaluate`], telling `watch` which stage is about to run. The watcher cannot change the answer.
     pub(crate) fn evaluate_watched(&self, request: &Request, watch: &mut dyn FnMut(Stage)) -> Evaluation {
         let mut draft = Draft::new(request, &self.config);
+        let mut learned = Learned::default();
         // A panic can only come from a dependency. The draft is plain data, each field of it whole or absent.
         let known = Known::new(&self.known, &self.config.limits);
-        let judged = catch_unwind(AssertUnwindSafe(|| stages(request, &self.config, &known, &mut draft, watch)));
+        let judged = catch_unwind(AssertUnwindSafe(|| {
+            stages(request, &self.config, &known, &mut draft, &mut learned, watch)
+        }));
         let judged = judged.unwrap_or_else(|_| {
             self.known.clear();
             Err(Refusal::internal(draft.stage(), "a dependency panicked"))
         });
-        match judged {
+        let (outcome, report) = match judged {
             Ok(Judged::Granted(grant)) => {
                 let report = draft.granted(&grant);
-                Evaluation { outcome: Outcome::Granted(grant), report }
+                (Outcome::Granted(grant), report)
             }
-            Ok(Judged::NotOurs) => {
-                Evaluation { outcome: Outcome::NotOurs(NotOurs::new()), report: draft.not_ours() }
-            }
+            Ok(Judged::NotOurs) => (Outcome::NotOurs(NotOurs::new()), draft.not_ours()),
             Err(refusal) => {
                 let (report, refusal) = draft.refused(refusal);
-                Evaluation { outcome: Outcome::Refused(refusal), report }
+                (Outcome::Refused(refusal), report)
             }
-        }
+        };
+        Evaluation { outcome, report, learned }
     }
 }
 
@@ -158,6 +165,7 @@ fn stages(
     config: &Config,
     known: &Known<'_>,
     draft: &mut Draft,
+    learned: &mut Learned,
     watch: &mut dyn FnMut(Stage),
 ) -> Result<Judged, Refusal> {
     let mut budget = Budget::new(&config.limits);
@@ -205,8 +213,9 @@ fn stages(
 
     enter(draft, Stage::Chain);
     let parts = &envelope.policy_parts;
-    let chain =
-        VerifiedChain::verify(&presentation, parts, &actions, request, config, &mut budget, known)?;
+    let chain = VerifiedChain::verify(&presentation, parts, &actions, request, config, learned, &mut budget, known);
+    draft.status_lists(learned, request);
+    let chain = chain?;
     draft.chain(&chain, request, config);
 
     enter(draft, Stage::Reference);

@@ -20,6 +20,7 @@ mod rdf;
 mod refusal;
 mod request;
 mod shape;
+pub mod source;
 pub mod vocab;
 pub mod worked_example;
 

@@ -4,6 +4,7 @@
 //! to the octets of the report body.
 
 use crate::credential::{ControllerDocuments, StatusLists};
+use crate::ledger::StatusMemory;
 use chrono::{DateTime, Utc};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -91,8 +92,8 @@ pub struct Snapshot {
     pub generation: u64,
     /// The state of the conversation that the message belongs to.
     pub conversation: Conversation,
-    /// Ids of policies, and of credentials, that were once seen revoked.
-    pub revoked: BTreeSet<String>,
+    /// What was once seen revoked, and which status lists were accepted.
+    pub memory: Arc<StatusMemory>,
     /// How often each policy's permissions were exercised (`odrl:count`), by the policy's id, a space and its
     /// assigner.
     pub counts: BTreeMap<String, u64>,

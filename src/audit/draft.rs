@@ -7,6 +7,7 @@ use super::report::{
 use crate::config::Config;
 use crate::credential::VerifiedPresentation;
 use crate::decision::Grant;
+use crate::ledger::Learned;
 use crate::limits::Limits;
 use crate::mandate::VerifiedChain;
 use crate::mandate::chain::{BindingForm, Hop};
@@ -124,10 +125,20 @@ impl Draft {
         }
     }
 
+    /// The status lists that were relied on, also where the chain is refused by them.
+    pub(crate) fn status_lists(&mut self, learned: &Learned, request: &Request) {
+        let instant = request.snapshot.instant;
+        // The life of a list counts from when it was first accepted.
+        let lists = learned.lists.iter();
+        self.body.inputs =
+            lists.map(|(list, mark)| input("status-list", &list.url, mark.accepted, instant)).collect();
+    }
+
     pub(crate) fn chain(&mut self, chain: &VerifiedChain, request: &Request, config: &Config) {
         self.body.chain = chain.hops().iter().map(hop_report).collect();
         self.body.actor_chain = chain.actor_hops().iter().map(hop_report).collect();
-        self.body.inputs = self.inputs(chain, request, config);
+        let inputs = self.inputs(request, config);
+        self.body.inputs.extend(inputs);
         if self.hops().any(|hop| hop.binding == BindingForm::Provisional.as_str()) {
             self.mark("provisional");
         }
@@ -137,30 +148,24 @@ impl Draft {
         self.body.chain.iter().chain(&self.body.actor_chain)
     }
 
-    /// Inputs from outside the message that the chain leaned on, with their ages.
-    fn inputs(&self, chain: &VerifiedChain, request: &Request, config: &Config) -> Vec<InputReport> {
+    /// Further inputs from outside the message that the chain leaned on, with their ages.
+    fn inputs(&self, request: &Request, config: &Config) -> Vec<InputReport> {
         let instant = request.snapshot.instant;
-        let input = |kind: &str, id: &str, retrieved: Instant| InputReport {
-            kind: kind.to_owned(),
-            id: id.to_owned(),
-            age_seconds: (instant - retrieved).num_seconds(),
-        };
         let signers: BTreeSet<&str> =
             self.hops().map(|hop| hop.issuer.as_str()).chain(self.body.holder.as_deref()).collect();
-        let documents = request.snapshot.controllers.iter().filter(|(id, ..)| signers.contains(id));
-        let documents = documents.map(|(id, _, retrieved)| input("controller-document", id, retrieved));
+        let documents = signers.iter().filter_map(|signer| {
+            let (_, retrieved) = request.snapshot.controllers.of_controller(signer)?;
+            Some(input("controller-document", signer, retrieved, instant))
+        });
         let policies: BTreeSet<&str> = self.hops().map(|hop| hop.policy.as_str()).collect();
         let stored = policies.into_iter().filter_map(|id| {
             let stored = config.policies.documents.get(id)?;
-            Some(input("policy", id, stored.read))
+            Some(input("policy", id, stored.read, instant))
         });
-        let entries = chain.hops().iter().chain(chain.actor_hops()).flat_map(|hop| &hop.credential.status);
-        let lists: BTreeSet<&String> = entries.flat_map(|entry| &entry.list).collect();
-        let lists = lists.into_iter().filter_map(|url| {
-            let list = request.snapshot.status_lists.find(url)?;
-            Some(input("status-list", url, list.retrieved))
-        });
-        documents.chain(stored).chain(lists).collect()
+        let assigners: BTreeSet<&str> = self.hops().map(|hop| hop.issuer.as_str()).collect();
+        let feeds = config.revocations.iter().filter(|feed| assigners.contains(feed.publisher()));
+        let feeds = feeds.map(|feed| input("revocation", feed.publisher(), feed.read(), instant));
+        documents.chain(stored).chain(feeds).collect()
     }
 
     /// The body of a grant.
@@ -193,6 +198,10 @@ impl Draft {
     fn mark(&mut self, mark: &str) {
         self.body.marks.insert(mark.to_owned());
     }
+}
+
+fn input(kind: &str, id: &str, retrieved: Instant, instant: Instant) -> InputReport {
+    InputReport { kind: kind.to_owned(), id: id.to_owned(), age_seconds: (instant - retrieved).num_seconds() }
 }
 
 /// Until the message is read, its digest is over what came: octets, or the typed message's JCS form (its own maps have no

@@ -94,7 +94,7 @@ pub struct ReportBody {
     /// The verified holder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<String>,
-    /// SHA-256 of the presentation's canonical form.
+    /// SHA-256 of the presentation's canonical form; of the signing input, where it is a JWS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub presentation_digest: Option<Digest>,
     /// The hops of the primary chain, root first.
@@ -161,7 +161,7 @@ pub struct HopReport {
     /// The credential's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credential: Option<String>,
-    /// SHA-256 of the credential's canonical form.
+    /// SHA-256 of the credential's canonical form; of the signing input, where it is a JWS.
     pub credential_digest: Digest,
     /// The delegating principal.
     pub issuer: String,

@@ -11,6 +11,7 @@ mod mandate;
 mod message;
 mod output;
 mod protocol;
+mod source;
 mod vectors;
 
 use clap::{Parser, Subcommand};
@@ -74,6 +75,9 @@ enum Command {
     Message(message::Command),
     /// Make a challenge, or compute the bound challenge that a client signs
     Challenge(challenge::Arguments),
+    /// Documents that were retrieved: status lists, did:web and WebID documents
+    #[command(subcommand)]
+    Source(source::Command),
     /// Conformance vectors
     #[command(subcommand)]
     Vectors(vectors::Command),
@@ -106,6 +110,7 @@ fn run(command: Command) -> Outcome {
         Command::Mandate(command) => mandate::run(&command),
         Command::Message(command) => message::run(&command),
         Command::Challenge(arguments) => challenge::run(&arguments),
+        Command::Source(command) => source::run(&command),
         Command::Vectors(command) => vectors::run(&command),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),

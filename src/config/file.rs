@@ -1,12 +1,13 @@
 //! The configuration file (TOML): what was typed. [`ConfigFile::load`] turns it into what is meant.
 
 use super::{Config, ConfigBuilder, ConfigError, PolicyStore, RootPrincipals};
-use crate::credential::ControllerDocuments;
+use crate::credential::{ControllerDocuments, StatusLists};
 use crate::limits::Limits;
 use crate::message::action::{default_actions, default_parameters};
 use crate::message::strict_json;
 use crate::protocol::{Binding, ProtocolDocument, ProtocolSettings};
 use crate::request::Instant;
+use crate::source::{CachedDocument, DocumentCache, RevocationFeed, SourceError};
 use chrono::TimeDelta;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +29,11 @@ pub struct ConfigFile {
     ledger: LedgerSettings,
     /// A folder of controller documents (`*.json`).
     controllers: Option<PathBuf>,
+    /// The cache of retrieved documents: status lists, did:web and WebID documents. `writgate source add` fills it.
+    cache: Option<PathBuf>,
+    /// What publishers say is revoked.
+    #[serde(default)]
+    revocations: Vec<RevocationEntry>,
     /// A folder of policy documents (`*.ttl`, `*.jsonld`).
     policies: Option<PathBuf>,
     /// Policies of the folder count as bound by their location.
@@ -97,6 +103,19 @@ struct ProtocolEntry {
     declared: bool,
 }
 
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RevocationEntry {
+    /// Whose statements they are.
+    publisher: String,
+    /// The statements, Turtle or JSON-LD by its ending.
+    file: PathBuf,
+    /// The file is a credential (JSON-LD) that the publisher signed. Otherwise that they are the publisher's is the
+    /// operator's word.
+    #[serde(default)]
+    signed: bool,
+}
+
 /// Where decisions are recorded.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -127,7 +146,13 @@ impl ConfigFile {
         self.base.join(&self.ledger.path)
     }
 
-    /// Loads everything that the file names and checks the whole. `now` is when the inputs count as retrieved.
+    /// The folder of the cache, where one is configured.
+    pub fn cache_path(&self) -> Option<PathBuf> {
+        self.cache.as_ref().map(|folder| self.base.join(folder))
+    }
+
+    /// Loads everything that the file names and checks the whole. `now` is when the inputs count as retrieved, but for
+    /// those of the cache, which says so itself.
     ///
     /// # Errors
     /// [`ConfigError`] for the first setting that is wrong.
@@ -153,13 +178,18 @@ impl ConfigFile {
         for entry in &self.protocols {
             builder = builder.with_protocol(self.protocol(entry)?);
         }
-        if let Some(folder) = &self.controllers {
-            builder = builder.with_controllers(self.controller_documents(folder, now)?);
-        }
         if let Some(folder) = &self.policies {
             builder = builder.with_policies(self.policy_store(folder, now)?);
         }
-        self.durations(builder).build()
+        builder = self.durations(builder);
+        let cached = self.cached_documents(now, builder.config.skew)?;
+        builder = builder.with_controllers(self.controller_documents(&cached, now)?);
+        builder = builder.with_status_lists(status_lists(cached));
+        for entry in &self.revocations {
+            let feed = self.revocation_feed(entry, &builder.config, now)?;
+            builder = builder.with_revocations(feed);
+        }
+        builder.build()
     }
 
     fn durations(&self, mut builder: ConfigBuilder) -> ConfigBuilder {
@@ -213,8 +243,57 @@ impl ConfigFile {
             .map_err(|cause| problem(cause.to_string()))
     }
 
-    fn controller_documents(&self, folder: &Path, now: Instant) -> Result<ControllerDocuments, ConfigError> {
+    /// The cache's documents. One that was retrieved after `now` would live longer than it may.
+    fn cached_documents(&self, now: Instant, skew: TimeDelta) -> Result<Vec<CachedDocument>, ConfigError> {
+        let Some(folder) = self.cache_path() else { return Ok(Vec::new()) };
+        let cached = DocumentCache::open(&folder).and_then(|cache| cache.documents()).map_err(of_source)?;
+        let latest = now.checked_add_signed(skew).unwrap_or(Instant::MAX_UTC);
+        match cached.iter().find(|document| document.retrieved > latest) {
+            None => Ok(cached),
+            Some(document) => {
+                Err(ConfigError::new("cache", format!("{} was retrieved in the future", document.url)))
+            }
+        }
+    }
+
+    fn revocation_feed(
+        &self,
+        entry: &RevocationEntry,
+        config: &Config,
+        now: Instant,
+    ) -> Result<RevocationFeed, ConfigError> {
+        let path = self.base.join(&entry.file);
+        let setting = path.display().to_string();
+        let media_type = media_type_of(&path)
+            .ok_or_else(|| ConfigError::new(setting.clone(), "ends in neither .ttl nor .jsonld"))?;
+        let (publisher, text) = (&entry.publisher, read_text(&path)?);
+        let feed = if entry.signed {
+            RevocationFeed::of_credential(
+                publisher,
+                &text,
+                &config.controllers,
+                config.max_controller_age,
+                now,
+            )
+        } else {
+            RevocationFeed::of_statements(publisher, &text, media_type, now)
+        };
+        feed.map_err(|cause| ConfigError::new(setting, cause.to_string()))
+    }
+
+    fn controller_documents(
+        &self,
+        cached: &[CachedDocument],
+        now: Instant,
+    ) -> Result<ControllerDocuments, ConfigError> {
         let mut documents = ControllerDocuments::default();
+        for document in cached.iter().filter(|document| is_json(&document.media_type)) {
+            // What is no JSON that is read strictly is nobody's document; it may be something else, and stays so.
+            if let Ok(value) = strict_json::read(&document.octets, &Limits::default()) {
+                documents.insert_retrieved(&document.url, value, document.retrieved);
+            }
+        }
+        let Some(folder) = &self.controllers else { return Ok(documents) };
         for path in files_of(&self.base.join(folder), &["json"])? {
             let setting = || path.display().to_string();
             let text = read_text(&path)?;
@@ -240,6 +319,28 @@ impl ConfigFile {
         }
         Ok(store)
     }
+}
+
+/// Every cached text by its URL: whether it is a status list is judged where one is looked for.
+fn status_lists(cached: Vec<CachedDocument>) -> StatusLists {
+    let mut lists = StatusLists::default();
+    for document in cached {
+        if let Ok(text) = String::from_utf8(document.octets) {
+            lists.insert(document.url, text, document.media_type, document.retrieved);
+        }
+    }
+    lists
+}
+
+/// `application/json` and every `application/*+json`.
+fn is_json(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let subtype = essence.strip_prefix("application/");
+    subtype.is_some_and(|subtype| subtype == "json" || subtype.ends_with("+json"))
+}
+
+fn of_source(error: SourceError) -> ConfigError {
+    ConfigError::new(error.what, error.problem)
 }
 
 /// The RDF media type that a file's ending stands for.

@@ -9,6 +9,7 @@ use crate::config::{PolicyStore, StoredPolicy};
 use crate::limits::Limits;
 use crate::mandate::chain::BindingForm;
 use crate::mandate::odrl::{Policy, PolicyError};
+use crate::message::admit::readable_rdf;
 use crate::message::{Digest, RdfPart};
 use crate::rdf::{Budget, RdfError, RdfMediaType, canon, parse_graph};
 use crate::refusal::Reason;
@@ -254,11 +255,12 @@ fn parse(text: &str, media_type: RdfMediaType, limits: &Limits) -> Result<Graph,
     }
 }
 
-/// The entry's media type, where it states one.
+/// The entry's media type, where it states one. Documents are read as UTF-8, so one that is stated to be of another charset
+/// is not what its issuer meant.
 fn stated_media_type(entry: &RelatedResource) -> Result<Option<RdfMediaType>, PaperError> {
     match entry.media_type.as_slice() {
         [] => Ok(None),
-        [one] => match RdfMediaType::parse(one) {
+        [one] => match readable_rdf(one) {
             Some(media_type) => Ok(Some(media_type)),
             None => refuse("the policy's media type is not one of RDF that is read here"),
         },

@@ -3,14 +3,19 @@
 use super::date_time;
 use super::key::{DID_JWK, DID_KEY, KeyError, PublicKey, did_key_method};
 use crate::request::Instant;
+use crate::source;
 use chrono::TimeDelta;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Controlled identifier documents, by id, with the instant at which each was retrieved. Filled off the decision path.
+/// Controlled identifier documents, with the instant at which each was retrieved. Filled off the decision path.
+///
+/// A document that the operator placed is under its own `id`. One that was retrieved is under its URL, and counts for the
+/// controller alone whose document that URL holds (did:web, WebID), however many others it names.
 #[derive(Debug, Clone, Default)]
 pub struct ControllerDocuments {
     documents: BTreeMap<String, (Value, Instant)>,
+    retrieved: BTreeMap<String, (Value, Instant)>,
 }
 
 impl ControllerDocuments {
@@ -19,12 +24,31 @@ impl ControllerDocuments {
         self.documents.insert(id.into(), (document, retrieved));
     }
 
-    /// The document of `id` and the instant at which it was retrieved.
+    /// Adds what was retrieved from `url`, read strictly by the caller.
+    pub fn insert_retrieved(&mut self, url: impl Into<String>, document: Value, retrieved: Instant) {
+        self.retrieved.insert(url.into(), (document, retrieved));
+    }
+
+    /// The document that counts for a controller: the one that the operator placed under this id, or else the one that
+    /// was retrieved from the controller's URL.
+    pub(crate) fn of_controller(&self, controller: &str) -> Option<(&Value, Instant)> {
+        self.find(controller).or_else(|| {
+            let (document, retrieved) = self.retrieved.get(&source::controller_url(controller)?)?;
+            Some((document, *retrieved))
+        })
+    }
+
+    /// The document that the operator placed under `id` and the instant at which it was retrieved.
     pub fn find(&self, id: &str) -> Option<(&Value, Instant)> {
         self.documents.get(id).map(|(document, retrieved)| (document, *retrieved))
     }
 
-    /// All documents, in order of their ids.
+    /// All documents that were retrieved, in order of their URLs.
+    pub(crate) fn iter_retrieved(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.retrieved.iter().map(|(url, (document, _))| (url.as_str(), document))
+    }
+
+    /// All documents that the operator placed, in order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value, Instant)> {
         self.documents.iter().map(|(id, (document, retrieved))| (id.as_str(), document, *retrieved))
     }
@@ -107,7 +131,7 @@ impl KeySource<'_> {
         }
         let (document, retrieved) = self
             .documents
-            .find(controller)
+            .of_controller(controller)
             .ok_or(MethodError::NotControlled("no document of the controller is known here"))?;
         let aged = retrieved
             .checked_add_signed(self.max_age)
@@ -355,6 +379,75 @@ mod tests {
             source(&documents).find(CONTROLLER, METHOD, Relationship::AssertionMethod),
             Err(MethodError::NotControlled("the controller's document is too old"))
         );
+    }
+
+    /// What was retrieved from `url`, for a controller of that name with one method.
+    fn find_retrieved(url: &str, id: &str, controller: &str) -> Result<VerificationMethod, MethodError> {
+        let mut document = document();
+        document["id"] = json!(id);
+        document["verificationMethod"][0]["controller"] = json!(id);
+        let mut documents = ControllerDocuments::default();
+        documents.insert_retrieved(url, document, instant("2026-07-01T12:00:00Z"));
+        source(&documents).find(controller, METHOD, Relationship::AssertionMethod)
+    }
+
+    const DID_WEB: &str = "did:web:alice.example:keys";
+    const DID_WEB_URL: &str = "https://alice.example/keys/did.json";
+    const WEB_ID_URL: &str = "https://alice.example/card";
+
+    #[test]
+    fn a_retrieved_document_counts_for_the_controller_of_its_url_alone() {
+        let good_until = Some(instant("2026-07-02T12:00:00Z"));
+        for (url, controller) in [(DID_WEB_URL, DID_WEB), (WEB_ID_URL, CONTROLLER)] {
+            assert_eq!(find_retrieved(url, controller, controller).unwrap().good_until, good_until);
+        }
+        let unknown = Err(MethodError::NotControlled("no document of the controller is known here"));
+        for (url, controller) in [
+            (WEB_ID_URL, DID_WEB),
+            (DID_WEB_URL, CONTROLLER),
+            ("https://alice.example/.well-known/did.json", DID_WEB),
+            ("https://mallory.example/keys/did.json", DID_WEB),
+            ("https://mallory.example/card", CONTROLLER),
+            // Under the controller's own IRI as if that were its URL.
+            (DID_WEB, DID_WEB),
+            (CONTROLLER, CONTROLLER),
+            // Spellings that have no URL have no document.
+            (DID_WEB_URL, "did:web:ALICE.example:keys"),
+            (DID_WEB_URL, "did:web:alice.example:%6Beys"),
+            (WEB_ID_URL, "https://ALICE.example/card#me"),
+        ] {
+            assert_eq!(find_retrieved(url, controller, controller), unknown, "{url} {controller}");
+        }
+    }
+
+    #[test]
+    fn a_retrieved_document_has_the_controllers_id() {
+        let another = Err(MethodError::NotControlled("the document is not the controller's"));
+        assert_eq!(find_retrieved(DID_WEB_URL, "did:web:mallory.example", DID_WEB), another);
+        assert_eq!(find_retrieved(WEB_ID_URL, "https://alice.example/card#you", CONTROLLER), another);
+        assert_eq!(find_retrieved(WEB_ID_URL, WEB_ID_URL, CONTROLLER), another);
+        assert!(find_retrieved(WEB_ID_URL, WEB_ID_URL, WEB_ID_URL).is_ok(), "a document may be its own");
+    }
+
+    #[test]
+    fn a_retrieved_document_is_as_old_as_its_retrieval() {
+        let mut documents = ControllerDocuments::default();
+        documents.insert_retrieved(WEB_ID_URL, document(), instant("2026-06-30T23:59:59Z"));
+        assert_eq!(
+            source(&documents).find(CONTROLLER, METHOD, Relationship::AssertionMethod),
+            Err(MethodError::NotControlled("the controller's document is too old"))
+        );
+    }
+
+    #[test]
+    fn what_the_operator_placed_counts_before_what_was_retrieved() {
+        let mut other = document();
+        other["verificationMethod"][0]["publicKeyMultibase"] = json!(multikey(2));
+        let mut documents = ControllerDocuments::default();
+        documents.insert_retrieved(WEB_ID_URL, other, instant("2026-07-02T00:00:00Z"));
+        documents.insert(CONTROLLER, document(), instant("2026-07-01T12:00:00Z"));
+        let found = source(&documents).find(CONTROLLER, METHOD, Relationship::AssertionMethod).unwrap();
+        assert_eq!(found.key, PublicKey::Ed25519(verifying(1)));
     }
 
     #[test]

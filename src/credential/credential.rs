@@ -67,7 +67,7 @@ pub(crate) enum Profile {
 
 /// A paper's graph without its proofs, the SHA-256 of what was signed, and what secures it.
 #[derive(Debug)]
-pub(super) struct Signed {
+pub(crate) struct Signed {
     pub(super) profile: Profile,
     pub(super) graph: Graph,
     pub(super) digest: Digest,
@@ -154,7 +154,7 @@ impl Credential {
         self.securing.ends().chain(self.valid_until).min()
     }
 
-    pub(super) fn verify_with(&self, keys: &KeySource<'_>) -> Result<Vec<Instant>, PaperError> {
+    pub(crate) fn verify_with(&self, keys: &KeySource<'_>) -> Result<Vec<Instant>, PaperError> {
         self.verify_by(keys, &Known::nothing())
     }
 
@@ -223,7 +223,7 @@ impl Credential {
     ///
     /// # Errors
     /// `MALFORMED`
-    pub(super) fn of_any_type(signed: Signed) -> Result<Self, PaperError> {
+    pub(crate) fn of_any_type(signed: Signed) -> Result<Self, PaperError> {
         let Signed { profile, graph, digest, securing, recognised } = signed;
         let node = NodeView::only_instance(&graph, cred::VERIFIABLE_CREDENTIAL)?;
         // A credential that something else in its document points to is that something's content, not what was issued.
@@ -262,7 +262,7 @@ impl Signed {
     ///
     /// # Errors
     /// `MALFORMED`, `REMOTE_CONTEXT`, `LIMIT_EXCEEDED`.
-    pub(super) fn read(document: &Value, limits: &Limits, budget: &mut Budget) -> Result<Self, PaperError> {
+    pub(crate) fn read(document: &Value, limits: &Limits, budget: &mut Budget) -> Result<Self, PaperError> {
         let secured = Secured::split(document)?;
         if secured.proofs.len() > limits.proofs {
             return Err(PaperError::new(Reason::LimitExceeded, "more proofs than are judged"));

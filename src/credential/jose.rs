@@ -20,7 +20,7 @@
 //! | `iss`, `sub` or `jti` unlike issuer, subject or id; `exp` after `validUntil`, `nbf` before `validFrom`; a date that is no whole number of seconds | `MALFORMED` |
 //! | `exp` reached | `EXPIRED` |
 //! | `nbf` or `iat` ahead | `NOT_YET_VALID` |
-//! | a longer text than is read | `LIMIT_EXCEEDED` |
+//! | a longer JWS, name or JSON than is read | `LIMIT_EXCEEDED` |
 
 use super::PaperError;
 use super::credential::{Profile, Signed};
@@ -41,10 +41,6 @@ use chrono::{DateTime, TimeDelta};
 use oxrdf::{Graph, NamedNode};
 use serde_json::{Map, Value};
 
-/// Characters of an encoded header. Its longest member is a `kid`: a did:jwk of P-384 has some 300.
-const HEADER_CHARS: usize = 4096;
-/// Characters of the longest encoded signature, 96 octets.
-const SIGNATURE_CHARS: usize = 128;
 /// Claims that repeat or narrow a member of the credential: they are judged here and are no part of its graph.
 const CLAIMS: [&str; 6] = ["iss", "sub", "jti", "exp", "nbf", "iat"];
 /// Members that would restrict the credential, or make it another kind of token, by rules that are not applied here.
@@ -111,17 +107,12 @@ impl Token {
         }
         let not_compact = || PaperError::malformed("a JWS is three parts in compact serialization");
         let (signing_input, signature) = jws.rsplit_once('.').ok_or_else(not_compact)?;
+        // A further point would be in the payload, and is no character of base64url.
         let (header, payload) = signing_input.split_once('.').ok_or_else(not_compact)?;
-        if payload.contains('.') {
-            return Err(not_compact());
-        }
-        if header.len() > HEADER_CHARS {
-            return Err(PaperError::new(Reason::LimitExceeded, "a longer JWS header than is read"));
-        }
         let header = json_object(header, limits)?;
         let payload = json_object(payload, limits)?;
         let values = strict_json::count(header.values()).saturating_add(strict_json::count(payload.values()));
-        let header = Header::read(&header, token_type)?;
+        let header = Header::read(&header, token_type, limits)?;
         let statement = header.algorithm.map(|key_type| Statement {
             verification_method: header.kid,
             purpose: token_type.purpose().to_owned(),
@@ -129,8 +120,10 @@ impl Token {
             expires: None,
             challenge: None,
             domain: None,
-            signature: octets_of_signature(signature)
-                .map(|octets| Signature::new(key_type, octets, signing_input.as_bytes().to_vec())),
+            signature: URL_SAFE_NO_PAD
+                .decode(signature)
+                .map(|octets| Signature::new(key_type, octets, signing_input.as_bytes().to_vec()))
+                .map_err(|_| "the signature of the JWS is not canonical base64url"),
         });
         Ok(Self { payload, digest: Digest::of(signing_input), values, statement })
     }
@@ -152,7 +145,7 @@ struct Header {
 }
 
 impl Header {
-    fn read(header: &Map<String, Value>, token_type: TokenType) -> Result<Self, PaperError> {
+    fn read(header: &Map<String, Value>, token_type: TokenType, limits: &Limits) -> Result<Self, PaperError> {
         if header.keys().any(|name| !["alg", "kid", "typ", "cty"].contains(&name.as_str())) {
             return Err(PaperError::malformed("the JWS header has a member that is not read here"));
         }
@@ -163,10 +156,8 @@ impl Header {
             return Err(PaperError::malformed("the JWS says that its content is something else"));
         }
         let algorithm = text(header, "alg")?.ok_or_else(|| PaperError::malformed("the JWS has no alg"))?;
-        let kid = text(header, "kid")?
-            .and_then(|kid| NamedNode::new(kid).ok())
-            .ok_or_else(|| PaperError::malformed("the kid is not the absolute IRI of a method"))?;
-        Ok(Self { algorithm: key_type_of(algorithm), kid: kid.into_string() })
+        let kid = text(header, "kid")?.ok_or_else(|| PaperError::malformed("the JWS has no kid"))?;
+        Ok(Self { algorithm: key_type_of(algorithm), kid: iri("kid", kid, limits)?.to_owned() })
     }
 }
 
@@ -201,13 +192,6 @@ fn json_object(part: &str, limits: &Limits) -> Result<Map<String, Value>, PaperE
     }
 }
 
-fn octets_of_signature(part: &str) -> Result<Vec<u8>, &'static str> {
-    if part.len() > SIGNATURE_CHARS {
-        return Err("the signature of the JWS is too long");
-    }
-    URL_SAFE_NO_PAD.decode(part).map_err(|_| "the signature of the JWS is not canonical base64url")
-}
-
 /// A member that is a string, where there is one.
 ///
 /// # Errors
@@ -217,6 +201,20 @@ pub(super) fn text<'m>(members: &'m Map<String, Value>, name: &str) -> Result<Op
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
         Some(_) => Err(PaperError::malformed(format!("`{name}` is not a string"))),
+    }
+}
+
+/// A text that is an absolute IRI.
+///
+/// # Errors
+/// `MALFORMED`, `LIMIT_EXCEEDED`.
+pub(super) fn iri<'t>(name: &str, text: &'t str, limits: &Limits) -> Result<&'t str, PaperError> {
+    if text.len() > limits.term_bytes {
+        return Err(PaperError::new(Reason::LimitExceeded, format!("a longer `{name}` than is read")));
+    }
+    match NamedNode::new(text) {
+        Ok(_) => Ok(text),
+        Err(_) => Err(PaperError::malformed(format!("`{name}` is not an absolute IRI"))),
     }
 }
 
@@ -349,5 +347,41 @@ impl Signed {
             ..statement
         });
         Ok(Self { profile: Profile::Jose, graph, digest, securing, recognised: false })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jws_longer_than_a_message_is_not_decoded() {
+        let limits = Limits { message_bytes: 1_000, ..Limits::default() };
+        let read = |jws: &str| Token::read(jws, TokenType::Credential, &limits).map(drop).unwrap_err().reason;
+        assert_eq!(read(&"A".repeat(1_001)), Reason::LimitExceeded);
+        assert_eq!(read(&"A".repeat(1_000)), Reason::Malformed);
+    }
+
+    #[test]
+    fn an_algorithm_is_of_one_key_type() {
+        for (algorithm, key_type) in
+            [("EdDSA", KeyType::Ed25519), ("ES256", KeyType::P256), ("ES384", KeyType::P384)]
+        {
+            assert_eq!(key_type_of(algorithm), Some(key_type));
+        }
+        assert_eq!(key_type_of("none"), None);
+    }
+
+    #[test]
+    fn a_claim_is_found_at_any_depth_of_a_context() {
+        use serde_json::json;
+        for context in [
+            json!({"iss": "urn:x"}),
+            json!(["urn:c", {"jti": "urn:x"}]),
+            json!([{"T": {"@id": "urn:t", "@context": [{"sub": {"@id": "urn:x"}}]}}]),
+        ] {
+            assert!(defines_a_claim(&context), "{context}");
+        }
+        assert!(!defines_a_claim(&json!(["jti", {"T": {"@id": "sub"}}])));
     }
 }

@@ -19,7 +19,7 @@
 
 use super::credential::{Profile, Signed};
 use super::data_integrity::Statement;
-use super::jose::{Token, TokenType, date, last_before, text};
+use super::jose::{Token, TokenType, date, iri, last_before, text};
 use super::known::Known;
 use super::presentation_graph::Presentation;
 use super::{Credential, PaperError};
@@ -27,7 +27,6 @@ use crate::limits::Limits;
 use crate::rdf::Budget;
 use crate::refusal::Reason;
 use crate::vocab::cred;
-use oxrdf::NamedNode;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -58,12 +57,13 @@ pub(super) fn presentation(
     {
         return Err(PaperError::malformed("a presentation in a JWS has the VC v2 context and one type"));
     }
-    let id = iri(text(&payload, "id")?, "the presentation's id is not an IRI")?;
+    let id = text(&payload, "id")?.map(|id| iri("id", id, limits)).transpose()?;
     let name = text(&payload, "jti")?;
     if name.is_some() && name != id {
         return Err(PaperError::malformed("`jti` is not the presentation's id"));
     }
-    let holder = iri(holder(&payload)?, "the holder is not an IRI")?.map(str::to_owned);
+    let holder = holder(&payload)?.map(|holder| iri("holder", holder, limits)).transpose()?;
+    let holder = holder.map(str::to_owned);
     let issuer = text(&payload, "iss")?;
     if issuer.is_some() && issuer != holder.as_deref() {
         return Err(PaperError::malformed("`iss` is not the holder"));
@@ -155,18 +155,47 @@ fn holder(payload: &Map<String, Value>) -> Result<Option<&str>, PaperError> {
     }
 }
 
-fn iri<'t>(text: Option<&'t str>, otherwise: &str) -> Result<Option<&'t str>, PaperError> {
-    match text {
-        Some(text) if NamedNode::new(text).is_err() => Err(PaperError::malformed(otherwise)),
-        text => Ok(text),
-    }
-}
-
 /// Whether a member is this one text, alone or as an array of one.
 fn is_just(member: Option<&Value>, text: &str) -> bool {
     match member {
         Some(Value::Array(items)) => matches!(items.as_slice(), [one] if one == text),
         Some(one) => one == text,
         None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::credential::issue::{Presenting, SigningKey};
+    use crate::credential::issue_jose::{compact, envelope, header};
+    use serde_json::json;
+
+    #[test]
+    fn a_jws_is_a_proof_like_any_other() {
+        let key = SigningKey::from_seed([2; 32]);
+        let credential = json!({
+            "@context": [cred::CONTEXT_V2, {
+                "AgentAuthorizationCredential": "https://w3id.org/jeswr/solid-vc#AgentAuthorizationCredential",
+                "authorizes": {"@id": "https://w3id.org/jeswr/solid-vc#authorizes", "@type": "@id"},
+            }],
+            "type": ["VerifiableCredential", "AgentAuthorizationCredential"],
+            "issuer": key.controller(),
+            "credentialSubject": {"authorizes": key.controller()},
+        });
+        let jws = compact(&key, &header(&key, TokenType::Credential), &credential).unwrap();
+        let presenting =
+            Presenting { challenge: "c", domain: "d", created: chrono::Utc::now(), expires: None };
+        let two = vec![jws; 2];
+        let presented = crate::credential::issue::present_jose(&key, &two, &presenting).unwrap();
+        let read = |proofs| {
+            let limits = Limits { proofs, ..Limits::default() };
+            let mut budget = Budget::new(&limits);
+            let read = presentation(&presented, &limits, &mut budget, &Known::nothing());
+            read.map(drop).map_err(|error| error.reason)
+        };
+        assert_eq!(read(3), Ok(()));
+        assert_eq!(read(2), Err(Reason::LimitExceeded));
+        assert_eq!(enveloped(&envelope("a.b.c")).ok(), Some("a.b.c"));
     }
 }

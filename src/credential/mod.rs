@@ -19,7 +19,7 @@ pub(crate) mod jose;
 mod jose_presentation;
 pub(crate) mod key;
 pub(crate) mod known;
-mod node;
+pub(crate) mod node;
 mod node_object;
 pub(crate) mod presentation;
 pub(crate) mod presentation_graph;

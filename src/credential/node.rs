@@ -174,7 +174,7 @@ pub(super) fn as_iri(term: TermRef<'_>) -> Option<String> {
     }
 }
 
-pub(super) fn as_node(term: TermRef<'_>) -> Option<NamedOrBlankNodeRef<'_>> {
+pub(crate) fn as_node(term: TermRef<'_>) -> Option<NamedOrBlankNodeRef<'_>> {
     match term {
         TermRef::NamedNode(node) => Some(node.into()),
         TermRef::BlankNode(node) => Some(node.into()),

@@ -1,7 +1,8 @@
 //! Bitstring Status List v1.0 (`mandate.md` 5): is a credential's bit set, and can that be known?
 //!
-//! Whatever keeps us from knowing is `STATUS_RETRIEVAL_ERROR`. What one decision learned is not remembered for the next:
-//! that a list never steps back, and that what was once revoked stays so, is for the ledger (issue 3).
+//! Whatever keeps us from knowing is `STATUS_RETRIEVAL_ERROR`. What earlier decisions learned comes in as a
+//! [`StatusMemory`] (a list never steps back, and what was once revoked stays so), and what this one learns goes out as
+//! [`Learned`], for the ledger.
 
 use super::controller::KeySource;
 use super::credential::{Profile, Signed, StatusEntry};
@@ -10,11 +11,14 @@ use super::jose;
 use super::node::{NodeView, as_node, as_text, iri};
 use super::securing::Securing;
 use super::{Credential, PaperError};
+use crate::ledger::memory::MAX_NAME_BYTES;
+use crate::ledger::{Learned, ListKey, ListMark, RevokedEntry, StatusMemory};
 use crate::limits::Limits;
 use crate::message::{Digest, strict_json};
 use crate::rdf::{Budget, RdfMediaType, canon, turtle};
 use crate::refusal::Reason;
 use crate::request::Instant;
+use crate::source;
 use crate::vocab::{cred, rdf, sec, svc};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -69,15 +73,18 @@ impl StatusLists {
 #[derive(Debug)]
 pub(crate) struct StatusCheck<'a> {
     lists: &'a StatusLists,
+    memory: &'a StatusMemory,
     keys: KeySource<'a>,
     max_age: TimeDelta,
     limits: Limits,
     read: BTreeMap<(String, bool), Result<StatusList, PaperError>>,
+    learned: Learned,
 }
 
 impl<'a> StatusCheck<'a> {
     pub(crate) fn new(
         lists: &'a StatusLists,
+        memory: &'a StatusMemory,
         keys: KeySource<'a>,
         max_age: TimeDelta,
         limits: &Limits,
@@ -86,7 +93,24 @@ impl<'a> StatusCheck<'a> {
         let octets = limits.status_list_bytes;
         let limits =
             Limits { graph_bytes: octets, message_bytes: octets, term_bytes: octets, ..limits.clone() };
-        Self { lists, keys, max_age, limits, read: BTreeMap::new() }
+        Self { lists, memory, keys, max_age, limits, read: BTreeMap::new(), learned: Learned::default() }
+    }
+
+    /// What was relied on and seen so far.
+    pub(crate) fn into_learned(self) -> Learned {
+        self.learned
+    }
+
+    /// Notes the lists that a credential names as wanted. For credentials of chains that verified (phases A and B) to a
+    /// configured root only: nobody else has a say in what is fetched.
+    pub(crate) fn want_lists_of(&mut self, credential: &Credential) {
+        for entry in &credential.status {
+            let Ok(claim) = Claim::read(entry) else { continue };
+            if claim.can_be_remembered(credential) && source::is_document_url(claim.url) {
+                let (issuer, url) = (credential.issuer.clone(), claim.url.to_owned());
+                self.learned.wanted.insert(ListKey { issuer, url });
+            }
+        }
     }
 
     /// Judges one entry of a verified credential. Gives the instant up to which the list may be relied on.
@@ -113,6 +137,13 @@ impl<'a> StatusCheck<'a> {
         budget: &mut Budget,
     ) -> Result<Instant, PaperError> {
         let Claim { purpose, index, url } = *claim;
+        if !claim.can_be_remembered(credential) {
+            return Err(unknown("the issuer's IRI or the list's URL is longer than is remembered"));
+        }
+        let place = claim.place_of(credential);
+        if self.memory.revoked.entries.contains(&place) {
+            return Err(PaperError::new(Reason::Revoked, "the credential's bit was once seen set"));
+        }
         let context_free = credential.profile == Profile::ContextFree;
         let key = (url.to_owned(), context_free);
         if !self.read.contains_key(&key) {
@@ -133,10 +164,18 @@ impl<'a> StatusCheck<'a> {
         if list.purpose != purpose.name() {
             return Err(unknown("the status list is for another purpose"));
         }
+        let key = ListKey { issuer: list.issuer.clone(), url: url.to_owned() };
+        self.learned.lists.insert(key, list.mark);
         match list.bit(index) {
             None => Err(unknown("the index is beyond the status list")),
             Some(false) => Ok(list.good_until),
-            Some(true) => Err(PaperError::new(purpose.reason(), "the credential's bit is set")),
+            Some(true) => {
+                // A suspension is over when its list says so; a revocation never is.
+                if purpose == Purpose::Revocation {
+                    self.learned.revoked.insert(place);
+                }
+                Err(PaperError::new(purpose.reason(), "the credential's bit is set"))
+            }
         }
     }
 
@@ -147,14 +186,33 @@ impl<'a> StatusCheck<'a> {
         let signed = signed(document, context_free, &self.limits, budget)?;
         let credential = Credential::of_any_type(signed).map_err(unverified)?;
         let keys = self.keys_of(&credential)?;
-        let list = StatusList::read(&credential, url, self.limits.status_list_octets)?;
+        let mark = self.mark(&credential, url, document)?;
+        let list = StatusList::read(&credential, url, mark, self.limits.status_list_octets)?;
         let age = list.ttl.map_or(self.max_age, |ttl| ttl.min(self.max_age));
-        let fresh_until = document.retrieved.checked_add_signed(age).unwrap_or(Instant::MAX_UTC);
+        let fresh_until = mark.accepted.checked_add_signed(age).unwrap_or(Instant::MAX_UTC);
         if self.keys.now > fresh_until {
             return Err(unknown("the status list was retrieved too long ago"));
         }
         let ends = keys.into_iter().chain(credential.not_after()).chain([fresh_until]);
         Ok(StatusList { good_until: ends.min().unwrap_or(fresh_until), ..list })
+    }
+
+    /// The list's mark: what was accepted before bounds its life, and must not be newer.
+    fn mark(
+        &self,
+        credential: &Credential,
+        url: &str,
+        document: &StatusListDocument,
+    ) -> Result<ListMark, PaperError> {
+        let read =
+            ListMark::new(credential.valid_from, credential.digest, document.retrieved.min(self.keys.now));
+        let key = ListKey { issuer: credential.issuer.clone(), url: url.to_owned() };
+        match self.memory.lists.get(&key) {
+            None => Ok(read),
+            Some(earlier) => read
+                .following(earlier)
+                .ok_or_else(|| unknown("the status list is older than one that was accepted before")),
+        }
     }
 
     /// Phase A of the list credential: the last instants at which its keys can be known to be its issuer's.
@@ -193,9 +251,27 @@ impl<'e> Claim<'e> {
             _ => Err(unknown("the status entry does not name one status list")),
         }
     }
+
+    /// Whether the ledger keeps names of this length: what it could not keep, nothing may rest on.
+    fn can_be_remembered(&self, credential: &Credential) -> bool {
+        self.url.len() <= MAX_NAME_BYTES && credential.issuer.len() <= MAX_NAME_BYTES
+    }
+
+    fn place_of(&self, credential: &Credential) -> RevokedEntry {
+        let index = u64::try_from(self.index).unwrap_or(u64::MAX);
+        RevokedEntry { issuer: credential.issuer.clone(), list: self.url.to_owned(), index }
+    }
 }
 
-#[derive(Debug, Clone, Copy)]
+impl StatusEntry {
+    /// The list and the index in it, where the entry is of the one form.
+    pub(crate) fn place(&self) -> Option<(&str, u64)> {
+        let claim = Claim::read(self).ok()?;
+        Some((claim.url, u64::try_from(claim.index).ok()?))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     Revocation,
     Suspension,
@@ -236,12 +312,13 @@ struct StatusList {
     purpose: String,
     octets: Vec<u8>,
     ttl: Option<TimeDelta>,
+    mark: ListMark,
     good_until: Instant,
 }
 
 impl StatusList {
     /// Reads the claims of a verified list credential.
-    fn read(credential: &Credential, url: &str, limit: usize) -> Result<Self, PaperError> {
+    fn read(credential: &Credential, url: &str, mark: ListMark, limit: usize) -> Result<Self, PaperError> {
         if credential.id.as_deref() != Some(url) {
             return Err(unknown("the status list is another one than the entry names"));
         }
@@ -265,6 +342,7 @@ impl StatusList {
             purpose: text(cred::STATUS_PURPOSE)?,
             octets: decompress(&text(cred::ENCODED_LIST)?, limit)?,
             ttl: time_to_live(&subject)?,
+            mark,
             good_until: Instant::MIN_UTC,
         })
     }
@@ -327,7 +405,7 @@ fn signed(
     let essence = document.media_type.split(';').next().unwrap_or_default().trim();
     // A list is no paper of the presentation, so it need not be of the presentation's profile: its issuer publishes one
     // list, whatever the form of the credentials that point to it.
-    if essence.eq_ignore_ascii_case("application/vc+jwt") && !context_free {
+    if essence.eq_ignore_ascii_case("application/vc+jwt") {
         return jose::read_credential(&document.text, limits).map_err(unverified);
     }
     let media_type = match RdfMediaType::parse(essence) {

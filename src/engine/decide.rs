@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::audit::{DecisionOutcome, DecisionReportV1, ReportBody, ReportEnvelope};
 use crate::decision::{Decided, Decision, Evaluation, Grant, Outcome, Permit};
-use crate::ledger::{Admission, Candidate, Entry, Exercise};
+use crate::ledger::{Admission, Candidate, Entry, Exercise, Learned};
 use crate::refusal::{Reason, Refusal, Stage};
 use crate::request::{CallerFacts, Instant, MessageInput, Request, Snapshot};
 use std::collections::BTreeMap;
@@ -56,7 +56,7 @@ impl Engine {
         decision_id: &str,
         clock: StageClock,
     ) -> Result<Decided, Retry> {
-        let Evaluation { outcome, report: body } = evaluation;
+        let Evaluation { outcome, report: body, learned } = evaluation;
         let now = request.snapshot.instant;
         let entry = |admission_refusal, stage_micros| Entry {
             body: &body,
@@ -64,6 +64,7 @@ impl Engine {
             stage_micros,
             now,
             admission_refusal,
+            learned: &learned,
         };
         let (decision, report) = match outcome {
             Outcome::Granted(grant) => match self.unsupported_duty(&grant) {
@@ -71,7 +72,7 @@ impl Engine {
                     let report = self.ledger.record(entry(Some(refusal.reason()), clock.stop()));
                     (Decision::Refuse(refusal), report.map_err(Retry::unavailable)?)
                 }
-                None => self.admit(request, grant, &body, decision_id, clock)?,
+                None => self.admit(request, grant, (&body, &learned), decision_id, clock)?,
             },
             Outcome::Refused(refusal) => {
                 let report = self.ledger.record(entry(None, clock.stop())).map_err(Retry::unavailable)?;
@@ -90,7 +91,7 @@ impl Engine {
         &self,
         request: &Request,
         grant: Box<Grant>,
-        body: &ReportBody,
+        (body, learned): (&ReportBody, &Learned),
         decision_id: &str,
         clock: StageClock,
     ) -> Result<(Decision, DecisionReportV1), Retry> {
@@ -120,6 +121,7 @@ impl Engine {
             presentation_created: grant.presentation.created(),
             exercised: grant.policy.exercised().iter().map(exercise).collect(),
             leans_on: grant.leans_on(),
+            learned,
             obligations: grant.obligations(),
         };
         match self.ledger.admit(candidate).map_err(Retry::unavailable)? {

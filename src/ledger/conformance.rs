@@ -2,7 +2,11 @@
 
 mod model;
 
-use super::{Admission, Candidate, Entry, Exercise, Ledger, LedgerError, Recorded, SqliteLedger};
+use super::memory::{REVOKED_PER_ISSUER, WANTED_IN_ALL, WANTED_PER_ISSUER};
+use super::{
+    Admission, Candidate, Entry, Exercise, Learned, Ledger, LedgerError, ListKey, ListMark, Recorded,
+    Revoked, RevokedEntry, RevokedPolicy, SqliteLedger,
+};
 use crate::audit::{DecisionOutcome, DecisionReportV1, EvaluationOutcome, ReportBody, example_body};
 use crate::decision::Obligation;
 use crate::message::Digest;
@@ -33,7 +37,8 @@ pub(super) struct Ask {
     pub(super) domain: String,
     pub(super) created: Instant,
     pub(super) exercised: BTreeMap<String, Exercise>,
-    pub(super) leans_on: BTreeSet<String>,
+    pub(super) leans_on: Revoked,
+    pub(super) learned: Learned,
     pub(super) obligations: BTreeSet<Obligation>,
 }
 
@@ -55,7 +60,8 @@ impl Ask {
             domain: DOMAIN.to_owned(),
             created: at(90),
             exercised: BTreeMap::new(),
-            leans_on: BTreeSet::new(),
+            leans_on: Revoked::default(),
+            learned: Learned::default(),
         }
     }
 
@@ -82,6 +88,7 @@ impl Ask {
             presentation_created: self.created,
             exercised: self.exercised.clone(),
             leans_on: self.leans_on.clone(),
+            learned: &self.learned,
             obligations: &self.obligations,
         })
     }
@@ -117,7 +124,66 @@ fn refusal_entry(body: &ReportBody) -> Entry<'_> {
         stage_micros: BTreeMap::new(),
         now: at(100),
         admission_refusal: None,
+        learned: &NOTHING,
     }
+}
+
+/// What an evaluation learns that met no status input.
+static NOTHING: Learned =
+    Learned { revoked: BTreeSet::new(), lists: BTreeMap::new(), wanted: BTreeSet::new() };
+
+/// What the operator revoked by id.
+pub(super) fn ids(ids: &[&str]) -> Revoked {
+    Revoked { ids: ids.iter().map(|id| (*id).to_owned()).collect(), ..Revoked::default() }
+}
+
+pub(super) fn policy(publisher: &str, policy: &str) -> RevokedPolicy {
+    RevokedPolicy { publisher: publisher.to_owned(), policy: policy.to_owned() }
+}
+
+pub(super) fn entry(issuer: &str, list: &str, index: u64) -> RevokedEntry {
+    RevokedEntry { issuer: issuer.to_owned(), list: list.to_owned(), index }
+}
+
+pub(super) fn list(issuer: &str, url: &str) -> ListKey {
+    ListKey { issuer: issuer.to_owned(), url: url.to_owned() }
+}
+
+/// One revocation of each kind.
+pub(super) fn one_of_each() -> Revoked {
+    Revoked {
+        policies: [policy("alice", "p")].into(),
+        entries: [entry("alice", "l", 7)].into(),
+        ..ids(&["q"])
+    }
+}
+
+/// What relies on list `l` of `alice`, of this validity and content, retrieved then.
+pub(super) fn relies_on(valid_from: Option<i64>, content: &str, accepted: i64) -> Learned {
+    let mark = ListMark::new(valid_from.map(at), Digest::of(content), at(accepted));
+    Learned { lists: [(list("alice", "l"), mark)].into(), ..Learned::default() }
+}
+
+fn saw_revoked(entries: impl IntoIterator<Item = RevokedEntry>) -> Learned {
+    Learned { revoked: entries.into_iter().collect(), ..Learned::default() }
+}
+
+fn wants(lists: impl IntoIterator<Item = ListKey>) -> Learned {
+    Learned { wanted: lists.into_iter().collect(), ..Learned::default() }
+}
+
+/// Records a refusal that learned this.
+pub(super) fn refuse_with(ledger: &SqliteLedger, learned: &Learned) {
+    let body = refused_body();
+    ledger.record(Entry { learned, ..refusal_entry(&body) }).unwrap();
+}
+
+fn memory(ledger: &SqliteLedger) -> std::sync::Arc<super::StatusMemory> {
+    ledger.snapshot().unwrap().memory
+}
+
+fn accepted_list(ledger: &SqliteLedger) -> Option<ListMark> {
+    memory(ledger).lists.get(&list("alice", "l")).copied()
 }
 
 fn refused_body() -> ReportBody {
@@ -190,6 +256,14 @@ every_ledger! {
     the_order_of_precedence_holds;
     an_expired_grant_is_stale;
     a_revocation_since_the_snapshot_makes_stale;
+    what_is_revoked_is_remembered_by_kind_and_once;
+    an_entry_that_was_seen_revoked_stays_so_whatever_the_decision;
+    what_a_stale_candidate_learned_is_not_kept;
+    a_list_that_was_relied_on_is_kept_with_its_first_retrieval;
+    a_newer_list_accepted_meanwhile_makes_stale;
+    a_refusal_never_takes_a_list_back;
+    wanted_lists_are_kept_once_and_within_their_quotas;
+    the_revocations_of_one_issuer_are_bounded;
     a_moved_count_makes_stale;
     a_moved_count_that_nothing_rests_on_is_counted_and_harmless;
     counts_add_up;
@@ -365,13 +439,13 @@ fn the_floor_refuses_what_is_not_above_it(ledger: &SqliteLedger) {
 fn the_order_of_precedence_holds(ledger: &SqliteLedger) {
     let ask = Ask::new("m").but(|ask| ask.now = at(200));
     admitted(ask.clone().of(ledger));
-    ledger.mark_revoked(&BTreeSet::from(["r".to_owned()])).unwrap();
+    ledger.mark_revoked(&ids(&["r"])).unwrap();
     // Everything is wrong with it at once; one thing after the other is put right.
     let ask = ask.but(|ask| {
         ask.now = at(0);
         ask.created = at(60);
         ask.not_after = at(0);
-        ask.leans_on.insert("r".into());
+        ask.leans_on = ids(&["r"]);
     });
     ledger.raise_floor(at(0)).unwrap();
     assert_eq!(reason(ask.but(|_| ()).of(ledger)), Reason::ClockSteppedBack);
@@ -401,14 +475,124 @@ fn an_expired_grant_is_stale(ledger: &SqliteLedger) {
 }
 
 fn a_revocation_since_the_snapshot_makes_stale(ledger: &SqliteLedger) {
-    let ask = Ask::new("m").but(|ask| ask.leans_on = ["p", "q"].map(str::to_owned).into());
-    ledger.mark_revoked(&BTreeSet::from(["q".to_owned()])).unwrap();
-    ledger.mark_revoked(&BTreeSet::from(["q".to_owned(), "z".to_owned()])).unwrap();
-    assert_eq!(ledger.snapshot().unwrap().revoked, BTreeSet::from(["q".to_owned(), "z".to_owned()]));
-    let mended = ask.but(|ask| {
-        ask.leans_on.remove("q");
+    ledger.mark_revoked(&one_of_each()).unwrap();
+    let mut leaning = vec![ids(&["p", "q"])];
+    leaning.push(Revoked { policies: one_of_each().policies, ..ids(&["p"]) });
+    leaning.push(Revoked { entries: one_of_each().entries, ..ids(&["p"]) });
+    for leans_on in leaning {
+        let answer = Ask::new("m").but(|ask| ask.leans_on = leans_on.clone()).of(ledger);
+        assert!(matches!(answer, Ok(Admission::Stale)), "{leans_on:?}");
+    }
+    // The same policy by another publisher, the same place in another list or of another issuer, another place.
+    let beside = Revoked {
+        policies: [policy("bob", "p"), policy("alice", "q")].into(),
+        entries: [entry("bob", "l", 7), entry("alice", "k", 7), entry("alice", "l", 8)].into(),
+        ..ids(&["p", "alice"])
+    };
+    assert_eq!(admitted(Ask::new("m").but(|ask| ask.leans_on = beside).of(ledger)).0.sequence(), 1);
+}
+
+fn what_is_revoked_is_remembered_by_kind_and_once(ledger: &SqliteLedger) {
+    assert_eq!(memory(ledger).revoked, Revoked::default());
+    ledger.mark_revoked(&one_of_each()).unwrap();
+    ledger.mark_revoked(&one_of_each()).unwrap();
+    ledger.mark_revoked(&ids(&["z"])).unwrap();
+    assert_eq!(memory(ledger).revoked, Revoked { ids: ids(&["q", "z"]).ids, ..one_of_each() });
+}
+
+fn an_entry_that_was_seen_revoked_stays_so_whatever_the_decision(ledger: &SqliteLedger) {
+    refuse_with(ledger, &saw_revoked([entry("alice", "l", 1)]));
+    let seen = |index| saw_revoked([entry("alice", "l", index)]);
+    admitted(Ask::new("m").but(|ask| ask.learned = seen(2)).of(ledger));
+    refused(Ask::new("m").but(|ask| ask.learned = seen(3)).of(ledger));
+    // A later decision that learned nothing takes nothing away.
+    refuse_with(ledger, &Learned::default());
+    let all: BTreeSet<_> = (1..=3).map(|index| entry("alice", "l", index)).collect();
+    assert_eq!(memory(ledger).revoked.entries, all);
+}
+
+fn what_a_stale_candidate_learned_is_not_kept(ledger: &SqliteLedger) {
+    let ask = Ask::new("m").but(|ask| {
+        ask.not_after = at(0);
+        ask.learned = saw_revoked([entry("alice", "l", 1)]);
+        ask.learned.wanted = [list("alice", "l")].into();
     });
-    stale_then(ledger, ask, mended);
+    assert!(matches!(ask.of(ledger), Ok(Admission::Stale)));
+    assert_eq!(*memory(ledger), super::StatusMemory::default());
+    assert_eq!(ledger.wanted_lists().unwrap(), []);
+}
+
+fn a_list_that_was_relied_on_is_kept_with_its_first_retrieval(ledger: &SqliteLedger) {
+    let rely = |name: &str, learned: Learned| {
+        admitted(Ask::new(name).but(|ask| ask.learned = learned).of(ledger));
+        accepted_list(ledger).unwrap()
+    };
+    let mark =
+        |valid_from, content: &str, accepted| ListMark::new(valid_from, Digest::of(content), at(accepted));
+    assert_eq!(rely("undated", relies_on(None, "0", 5)), mark(None, "0", 5));
+    assert_eq!(rely("first", relies_on(Some(0), "a", 10)), mark(Some(at(0)), "a", 10));
+    // An evaluation that knew nothing of the mark, and has the same list from earlier.
+    assert_eq!(rely("earlier", relies_on(Some(0), "a", 8)), mark(Some(at(0)), "a", 8));
+    assert_eq!(rely("next", relies_on(Some(1), "b", 20)), mark(Some(at(1)), "b", 20));
+    // Marks are each list's own.
+    let mut others = relies_on(None, "c", 1);
+    others.lists = [list("bob", "l"), list("alice", "k")].map(|key| (key, mark(None, "c", 1))).into();
+    assert_eq!(rely("others", others), mark(Some(at(1)), "b", 20));
+    assert_eq!(memory(ledger).lists.len(), 3);
+}
+
+fn a_newer_list_accepted_meanwhile_makes_stale(ledger: &SqliteLedger) {
+    refuse_with(ledger, &relies_on(Some(5), "newest", 30));
+    let stale =
+        [relies_on(Some(4), "older", 40), relies_on(None, "undated", 40), relies_on(Some(5), "newest", 40)];
+    for learned in stale {
+        let answer = Ask::new("m").but(|ask| ask.learned = learned.clone()).of(ledger);
+        assert!(matches!(answer, Ok(Admission::Stale)), "{learned:?}");
+    }
+    assert_eq!(ledger.verify_chain().unwrap().0, 1);
+    admitted(Ask::new("m").but(|ask| ask.learned = relies_on(Some(5), "newest", 30)).of(ledger));
+}
+
+fn a_refusal_never_takes_a_list_back(ledger: &SqliteLedger) {
+    refuse_with(ledger, &relies_on(Some(5), "newest", 30));
+    let newest = accepted_list(ledger);
+    for learned in
+        [relies_on(Some(4), "older", 40), relies_on(None, "undated", 1), relies_on(Some(5), "newest", 40)]
+    {
+        refuse_with(ledger, &learned);
+        assert_eq!(accepted_list(ledger), newest);
+    }
+}
+
+fn wanted_lists_are_kept_once_and_within_their_quotas(ledger: &SqliteLedger) {
+    let of = |issuer: &str, lists: usize| wants((0..lists).map(|n| list(issuer, &format!("{n:05}"))));
+    refuse_with(ledger, &of("alice", 2));
+    admitted(Ask::new("m").but(|ask| ask.learned = of("alice", 3)).of(ledger));
+    let known: Vec<_> = of("alice", 3).wanted.into_iter().collect();
+    assert_eq!(ledger.wanted_lists().unwrap(), known);
+    refuse_with(ledger, &of("alice", 10_000));
+    assert_eq!(ledger.wanted_lists().unwrap().len(), WANTED_PER_ISSUER);
+    // Another issuer has room, and all together have an end.
+    let crowd = WANTED_IN_ALL / WANTED_PER_ISSUER + 8;
+    for n in 0..crowd {
+        refuse_with(ledger, &of(&format!("issuer {n}"), WANTED_PER_ISSUER));
+    }
+    let wanted = ledger.wanted_lists().unwrap();
+    assert_eq!(wanted.len(), WANTED_IN_ALL);
+    assert!(wanted.is_sorted() && wanted.contains(&list("alice", "00000")));
+}
+
+fn the_revocations_of_one_issuer_are_bounded(ledger: &SqliteLedger) {
+    let many = u64::try_from(REVOKED_PER_ISSUER).unwrap() + 3;
+    refuse_with(ledger, &saw_revoked((0..many).map(|index| entry("alice", "l", index))));
+    let kept =
+        |issuer: &str| memory(ledger).revoked.entries.iter().filter(|entry| entry.issuer == issuer).count();
+    assert_eq!(kept("alice"), REVOKED_PER_ISSUER);
+    refuse_with(ledger, &saw_revoked([entry("bob", "l", 1)]));
+    assert_eq!(kept("bob"), 1, "another issuer has room");
+    let operators = Revoked { entries: [entry("alice", "l", many)].into(), ..Revoked::default() };
+    ledger.mark_revoked(&operators).unwrap();
+    assert_eq!(kept("alice"), REVOKED_PER_ISSUER + 1, "the operator is not bounded");
 }
 
 fn a_moved_count_makes_stale(ledger: &SqliteLedger) {
@@ -489,7 +673,8 @@ fn a_report_of_another_message_is_not_admitted(ledger: &SqliteLedger) {
             challenge: &ask.challenge,
             presentation_created: ask.created,
             exercised: BTreeMap::new(),
-            leans_on: BTreeSet::new(),
+            leans_on: Revoked::default(),
+            learned: &NOTHING,
             obligations: &ask.obligations,
         };
         nothing_was_written(ledger, ledger.admit(candidate));

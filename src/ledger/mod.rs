@@ -9,8 +9,10 @@
 mod chain;
 #[cfg(test)]
 mod conformance;
+pub(crate) mod memory;
 mod sqlite;
 
+pub use memory::{Learned, ListKey, ListMark, Revoked, RevokedEntry, RevokedPolicy, StatusMemory};
 pub use sqlite::SqliteLedger;
 
 use crate::audit::{DecisionReportV1, ReportBody};
@@ -19,6 +21,7 @@ use crate::message::Digest;
 use crate::refusal::Reason;
 use crate::request::Instant;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Octets of one report. A report repeats identifiers of a message (1 MiB at most) a few times over. The one member
 /// that can outgrow that is the SHACL report: over this bound it is left out and its path recorded as redacted. A
@@ -56,8 +59,8 @@ pub enum LedgerError {
 /// What the ledger contributes to a snapshot.
 #[derive(Debug, Clone, Default)]
 pub struct LedgerSnapshot {
-    /// Ids once seen revoked.
-    pub revoked: BTreeSet<String>,
+    /// What was once seen revoked, and which status lists were accepted.
+    pub memory: Arc<StatusMemory>,
     /// How often each policy's permissions were exercised, by the policy's id, a space and its assigner.
     pub counts: BTreeMap<String, u64>,
 }
@@ -91,8 +94,10 @@ pub struct Candidate<'a> {
     pub presentation_created: Instant,
     /// Policies whose permissions are exercised, by the policy's id, a space and its assigner.
     pub exercised: BTreeMap<String, Exercise>,
-    /// Ids that must not have been revoked since the snapshot.
-    pub leans_on: BTreeSet<String>,
+    /// What must not have been revoked since the snapshot.
+    pub leans_on: Revoked,
+    /// What the evaluation learned. The lists that it relied on must still be the newest.
+    pub learned: &'a Learned,
     /// Duties of the permit.
     pub obligations: &'a BTreeSet<Obligation>,
 }
@@ -137,6 +142,8 @@ pub struct Entry<'a> {
     pub now: Instant,
     /// A refusal by stage 10 before the ledger was asked to admit: the reason.
     pub admission_refusal: Option<Reason>,
+    /// What the evaluation learned.
+    pub learned: &'a Learned,
 }
 
 /// Proof that a row is durable. Only a ledger of this crate makes one, and one row is good for one permit:
@@ -179,22 +186,29 @@ pub trait Ledger: Send + Sync + std::fmt::Debug {
     /// [`LedgerError`]
     fn snapshot(&self) -> Result<LedgerSnapshot, LedgerError>;
 
-    /// In one transaction: re-checks the candidate, reserves its id, consumes its challenge, counts its permissions and
-    /// appends its report; or records the refusal. Durable when it returns.
+    /// In one transaction: re-checks the candidate, reserves its id, consumes its challenge, counts its permissions,
+    /// appends its report and keeps what was learned; or records the refusal and keeps what was learned. Durable when it
+    /// returns.
     ///
     /// # Errors
     /// [`LedgerError`]: nothing was written.
     fn admit(&self, candidate: Candidate<'_>) -> Result<Admission, LedgerError>;
 
-    /// Appends the report of a decision that reserves nothing.
+    /// Appends the report of a decision that reserves nothing, and keeps what was learned.
     ///
     /// # Errors
     /// [`LedgerError`]: nothing was written.
     fn record(&self, entry: Entry<'_>) -> Result<DecisionReportV1, LedgerError>;
 
-    /// Remembers ids as revoked. Once seen revoked, an id stays so.
+    /// Remembers what the operator, or a revocation feed that it configured, says is revoked. It stays so.
     ///
     /// # Errors
     /// [`LedgerError`]: nothing was written.
-    fn mark_revoked(&self, ids: &BTreeSet<String>) -> Result<(), LedgerError>;
+    fn mark_revoked(&self, revoked: &Revoked) -> Result<(), LedgerError>;
+
+    /// The status lists that the credentials of verified chains name, in order of their issuers: what is to be fetched.
+    ///
+    /// # Errors
+    /// [`LedgerError`]
+    fn wanted_lists(&self) -> Result<Vec<ListKey>, LedgerError>;
 }

@@ -6,19 +6,20 @@
 //! message that was refused counts as allowed, never the reverse.)
 
 mod admission;
+mod remembered;
 mod schema;
 #[cfg(test)]
 mod tests;
 
 use super::chain::{ChainVerifier, Row, first_link};
-use super::{Admission, Candidate, Entry, Ledger, LedgerError, LedgerSnapshot};
+use super::{Admission, Candidate, Entry, Ledger, LedgerError, LedgerSnapshot, ListKey, Revoked};
 use crate::audit::{DecisionOutcome, DecisionReportV1, EvaluationOutcome};
 use crate::message::Digest;
 use crate::request::Instant;
 use admission::{Finding, Verdict};
 use chrono::TimeDelta;
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
-use std::collections::BTreeSet;
+use remembered::Remembered;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
@@ -32,6 +33,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct SqliteLedger {
     connection: Mutex<Connection>,
+    /// The memory of status and revocation as it was last read. Locked only while `connection` is.
+    remembered: Mutex<Remembered>,
     domain: String,
     skew: TimeDelta,
 }
@@ -64,14 +67,17 @@ impl SqliteLedger {
         created
     }
 
-    /// Opens an existing ledger, which must be `domain`'s.
+    /// Opens an existing ledger, which must be `domain`'s. One of an earlier version of Writgate is brought up to this
+    /// one, and an earlier version no longer opens it.
     ///
     /// # Errors
     /// [`LedgerError`]: no such file, not a ledger, another version, altered tables, read-only, or another domain.
     pub fn open(path: &Path, domain: &str, skew: TimeDelta) -> Result<Self, LedgerError> {
         let path = fs::canonicalize(path)
             .map_err(|error| LedgerError::Store(format!("the ledger file cannot be found: {error}")))?;
-        Self::new(open_file(&path)?, domain, skew, "wal")
+        let mut connection = open_file(&path)?;
+        schema::migrate(&mut connection)?;
+        Self::new(connection, domain, skew, "wal")
     }
 
     /// A ledger that ends with the process. Its floor is `now` plus `skew`, so that a restart reopens no replay.
@@ -174,7 +180,8 @@ impl SqliteLedger {
                 "the ledger is for domain {stored:?}, not {domain:?}"
             )));
         }
-        Ok(Self { connection: Mutex::new(connection), domain: stored, skew })
+        let remembered = Mutex::default();
+        Ok(Self { connection: Mutex::new(connection), remembered, domain: stored, skew })
     }
 
     /// The connection. A thread that panicked while it held it left the ledger in doubt: nothing is decided any more.
@@ -215,15 +222,16 @@ impl Ledger for SqliteLedger {
     fn snapshot(&self) -> Result<LedgerSnapshot, LedgerError> {
         let mut connection = self.lock()?;
         let transaction = connection.transaction()?;
-        let revoked = transaction
-            .prepare_cached("SELECT id FROM revoked")?
-            .query_map((), |row| row.get(0))?
-            .collect::<Result<_, _>>()?;
+        let memory = self
+            .remembered
+            .lock()
+            .map_err(|_| LedgerError::Store("an earlier snapshot failed while it read the ledger".into()))?
+            .current(&transaction)?;
         let counts = transaction
             .prepare_cached("SELECT policy, exercised FROM counts")?
             .query_and_then((), |row| Ok((row.get(0)?, read_u64(row.get(1)?)?)))?
             .collect::<Result<_, LedgerError>>()?;
-        Ok(LedgerSnapshot { revoked, counts })
+        Ok(LedgerSnapshot { memory, counts })
     }
 
     fn admit(&self, candidate: Candidate<'_>) -> Result<Admission, LedgerError> {
@@ -247,6 +255,7 @@ impl Ledger for SqliteLedger {
         if reason.is_none() {
             admission::reserve(&transaction, &candidate, recorded.sequence())?;
         }
+        remembered::learn(&transaction, candidate.learned)?;
         admission::raise_high_water(&transaction, candidate.now)?;
         transaction.commit()?;
         let report = Box::new(report);
@@ -257,33 +266,29 @@ impl Ledger for SqliteLedger {
     }
 
     fn record(&self, entry: Entry<'_>) -> Result<DecisionReportV1, LedgerError> {
-        let (body, now) = (entry.body, entry.now);
+        let (body, now, learned) = (entry.body, entry.now, entry.learned);
         let verdict = Verdict::of_entry(entry)?;
         let mut connection = self.lock()?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let meta = Meta::read(&transaction)?;
         let (_, report) = admission::append(&transaction, &meta, body, verdict)?;
+        remembered::learn(&transaction, learned)?;
         admission::raise_high_water(&transaction, now)?;
         transaction.commit()?;
         Ok(report)
     }
 
-    fn mark_revoked(&self, ids: &BTreeSet<String>) -> Result<(), LedgerError> {
+    fn mark_revoked(&self, revoked: &Revoked) -> Result<(), LedgerError> {
         let mut connection = self.lock()?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        insert_revoked(&transaction, ids)?;
+        remembered::mark_revoked(&transaction, revoked)?;
         transaction.commit()?;
         Ok(())
     }
-}
 
-fn insert_revoked(transaction: &Transaction<'_>, ids: &BTreeSet<String>) -> Result<(), LedgerError> {
-    let mut insert =
-        transaction.prepare_cached("INSERT INTO revoked (id) VALUES (?1) ON CONFLICT (id) DO NOTHING")?;
-    for id in ids {
-        insert.execute((id,))?;
+    fn wanted_lists(&self) -> Result<Vec<ListKey>, LedgerError> {
+        remembered::wanted(&*self.lock()?)
     }
-    Ok(())
 }
 
 /// The ledger's identity and its memory of time.

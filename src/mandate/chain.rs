@@ -8,6 +8,7 @@ use crate::credential::controller::KeySource;
 use crate::credential::credential::PolicyClaim;
 use crate::credential::status::StatusCheck;
 use crate::credential::{Credential, Known, PaperError, VerifiedPresentation};
+use crate::ledger::{Learned, RevokedPolicy};
 use crate::limits::Limits;
 use crate::message::{ActionsUnderTest, Digest, RdfPart};
 use crate::rdf::Budget;
@@ -71,12 +72,14 @@ impl VerifiedChain {
     /// # Errors
     /// `CHAIN_MALFORMED` (assembly), `LIMIT_EXCEEDED`, then the reasons of phases A, B and C, in the order of
     /// `mandate.md` 4.
+    #[expect(clippy::too_many_arguments, reason = "each is another kind of thing that the chain is judged by")]
     pub(crate) fn verify(
         presentation: &VerifiedPresentation,
         policy_parts: &[RdfPart],
         actions: &ActionsUnderTest,
         request: &Request,
         config: &Config,
+        learned: &mut Learned,
         budget: &mut Budget,
         known: &Known<'_>,
     ) -> Result<Self, Refusal> {
@@ -89,7 +92,7 @@ impl VerifiedChain {
             genuine: &genuine,
             status_rules: StatusRules::OF_MESSAGES,
         };
-        let chain = Self::of_papers(presentation.credentials(), policy_parts, &verifier, budget, known)
+        let chain = Self::of_papers(presentation.credentials(), policy_parts, &verifier, learned, budget, known)
             .map_err(Failure::into_refusal)?;
         // Each paper of the presentation is then a hop of a chain that was verified whole.
         if chain.composition_failure.is_none() {
@@ -102,6 +105,7 @@ impl VerifiedChain {
         credentials: &[Arc<Credential>],
         policy_parts: &[RdfPart],
         verifier: &Verifier<'_>,
+        learned: &mut Learned,
         budget: &mut Budget,
         known: &Known<'_>,
     ) -> Result<Self, Failure> {
@@ -119,26 +123,30 @@ impl VerifiedChain {
             let bound = papers.iter().filter_map(|paper| paper.bound.as_ref().ok());
             binding::each_part_bound_once(bound, policy_parts).map_err(|error| Failure::of(Phase::B, error))
         };
-        Self::of_chains(&chains.primary, Ok(&chains.actor), verifier, &each_part_bound_once, budget)
+        let mut status = verifier.status_check();
+        let chains = (chains.primary.as_slice(), Ok(chains.actor.as_slice()));
+        let chain = Self::of_chains(chains, verifier, &each_part_bound_once, &mut status, budget);
+        // What a verified chain taught is known whether or not it is refused.
+        *learned = status.into_learned();
+        chain
     }
 
     /// Phases A to C of the primary chain, then of the actor chain, whose failure is composition's.
     fn of_chains(
-        primary: &[&Paper<'_>],
-        actor: Result<&[&Paper<'_>], Failure>,
+        (primary, actor): (&[&Paper<'_>], Result<&[&Paper<'_>], Failure>),
         verifier: &Verifier<'_>,
         each_part_bound_once: &dyn Fn() -> Result<(), Failure>,
+        status: &mut StatusCheck<'_>,
         budget: &mut Budget,
     ) -> Result<Self, Failure> {
-        let mut status = verifier.status_check();
-        let (hops, mut not_after) = verifier.chain(primary, each_part_bound_once, &mut status, budget)?;
+        let (hops, mut not_after) = verifier.chain(primary, each_part_bound_once, status, budget)?;
         let leaf_delegate = hops.last().and_then(|hop| hop.credential.authorizes.clone());
         let leaf_delegate = leaf_delegate.ok_or_else(|| Failure::assembly("there is no credential"))?;
         let (mut actor_hops, mut composition_failure) = (Vec::new(), None);
         let composition = Verifier { root_principal: &leaf_delegate, ..*verifier };
         let composed = match actor {
             Ok([]) => Ok((Vec::new(), Instant::MAX_UTC)),
-            Ok(papers) => composition.chain(papers, each_part_bound_once, &mut status, budget),
+            Ok(papers) => composition.chain(papers, each_part_bound_once, status, budget),
             Err(failure) => Err(failure),
         };
         match composed {
@@ -451,7 +459,8 @@ impl<'v> Verifier<'v> {
             max_age: self.config.max_controller_age,
         };
         let Config { max_status_age, limits, .. } = self.config;
-        StatusCheck::new(&self.snapshot.status_lists, keys, *max_status_age, limits)
+        let Snapshot { status_lists, memory, .. } = self.snapshot;
+        StatusCheck::new(status_lists, memory, keys, *max_status_age, limits)
     }
 
     /// Runs the phases, each over every hop, root first, before the next. Gives the hops and their earliest end.
@@ -478,12 +487,18 @@ impl<'v> Verifier<'v> {
         for (hop, paper) in papers.iter().enumerate() {
             self.parties(&hops, hop).map_err(|failure| failure.at(hop, paper))?;
         }
+        for paper in papers {
+            status.want_lists_of(paper.credential);
+        }
         for (hop, paper) in papers.iter().enumerate() {
             let end = self.status(paper.credential, status, budget);
             not_after = not_after.min(end.map_err(|failure| failure.at(hop, paper))?);
         }
+        let mut publishers = Vec::new();
         for (hop, paper) in papers.iter().enumerate() {
-            self.not_revoked(paper).map_err(|failure| failure.at(hop, paper))?;
+            // Phase B: the assigner of each policy is the issuer of its credential.
+            publishers.push(paper.credential.issuer.as_str());
+            self.not_revoked(paper, &publishers).map_err(|failure| failure.at(hop, paper))?;
         }
         Ok((hops, not_after))
     }
@@ -570,15 +585,32 @@ impl<'v> Verifier<'v> {
         Ok(known_until)
     }
 
-    /// Phase C: neither the credential nor its policy was ever seen revoked.
-    fn not_revoked(&self, paper: &Paper<'_>) -> Result<(), Failure> {
+    /// Phase C: the operator never revoked the credential or its policy, and none of `publishers`, the assigners of the
+    /// policy and of its ancestors in this chain, ever revoked the policy. Nobody else has a say.
+    fn not_revoked(&self, paper: &Paper<'_>, publishers: &[&str]) -> Result<(), Failure> {
+        let revoked = &self.snapshot.memory.revoked;
         let ids = [paper.id(), paper.credential.id.as_deref()];
-        match ids.into_iter().flatten().find(|id| self.snapshot.revoked.contains(*id)) {
+        if let Some(id) = ids.into_iter().flatten().find(|id| revoked.ids.contains(*id)) {
+            return Err(Failure::new(
+                Phase::C,
+                Reason::Revoked,
+                "a credential or policy of the chain is revoked",
+            )
+            .expected(Some(id), None));
+        }
+        let Some(policy) = paper.id() else { return Ok(()) };
+        let by = |publisher: &&&str| {
+            let (publisher, policy) = ((**publisher).to_owned(), policy.to_owned());
+            revoked.policies.contains(&RevokedPolicy { publisher, policy })
+        };
+        match publishers.iter().find(by) {
             None => Ok(()),
-            Some(id) => {
-                Err(Failure::new(Phase::C, Reason::Revoked, "a credential or policy of the chain is revoked")
-                    .expected(Some(id), None))
-            }
+            Some(publisher) => Err(Failure::new(
+                Phase::C,
+                Reason::Revoked,
+                format!("the policy is revoked by its assigner or an ancestor's, {publisher}"),
+            )
+            .expected(Some(policy), None)),
         }
     }
 }

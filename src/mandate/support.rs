@@ -9,7 +9,7 @@ use crate::message::Digest;
 use crate::rdf::turtle;
 use crate::request::{Actor, CallerFacts, Conversation, MessageInput, Request, Snapshot};
 use oxrdf::{Graph, NamedNode, NamedOrBlankNode};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(super) const NOW: &str = "2026-06-16T12:00:00Z";
@@ -70,7 +70,7 @@ pub(super) fn snapshot() -> Snapshot {
         instant: NOW.parse().unwrap(),
         generation: 1,
         conversation: Conversation::default(),
-        revoked: BTreeSet::new(),
+        memory: Arc::default(),
         counts: BTreeMap::new(),
         controllers: Arc::default(),
         status_lists: Arc::default(),

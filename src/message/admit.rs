@@ -312,7 +312,7 @@ fn envelope(
 }
 
 /// An RDF media type that is read here, in UTF-8.
-fn readable_rdf(media_type: &str) -> Option<RdfMediaType> {
+pub(crate) fn readable_rdf(media_type: &str) -> Option<RdfMediaType> {
     RdfMediaType::parse(media_type).filter(|_| is_utf8(media_type))
 }
 

@@ -92,7 +92,7 @@ pub(crate) struct RdfPart {
 pub(crate) enum PresentationPart {
     /// `data`, media type `application/vp` (or none).
     DataIntegrity { document: Value },
-    /// `text`, media type `application/vp+jwt`.
+    /// `text`, media type `application/vp+jwt`: a JWS in compact serialization.
     Jose { jws: String },
 }
 

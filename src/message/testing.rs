@@ -2,7 +2,7 @@
 
 use crate::config::{Config, ConfigBuilder, RootPrincipals};
 use crate::request::{Actor, CallerFacts, Conversation, Instant, MessageInput, Request, Snapshot};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The peer's agent.
@@ -31,7 +31,7 @@ pub(super) fn request(message: MessageInput) -> Request {
             instant: Instant::UNIX_EPOCH,
             generation: 1,
             conversation: Conversation::default(),
-            revoked: BTreeSet::new(),
+            memory: Arc::default(),
             counts: BTreeMap::new(),
             controllers: Arc::default(),
             status_lists: Arc::default(),

@@ -15,7 +15,8 @@
 //! than its signer's JSON-LD processor did, the hash would be another one and the signature would not verify: a wrong
 //! reading can refuse, never permit. That the walk reads rightly is held to by a property: for any paper, the
 //! recognised form and the library give equal canonical N-Quads, or the form does not recognise it
-//! (`jsonld/tests/recognised.rs`).
+//! (`jsonld/tests/recognised.rs`). A credential in a JWS has that property alone: its signature is over octets, which
+//! hold the same JSON however it is read.
 
 mod context;
 mod expected;

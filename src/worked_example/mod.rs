@@ -11,6 +11,7 @@ mod jws;
 mod mandate;
 
 pub use ask::Ask;
+pub use forge::sign;
 pub use intent::{Intent, IntentAction};
 pub use jws::JwsDraft;
 pub use mandate::{MandateDraft, PolicyBinding};
@@ -165,6 +166,14 @@ impl World {
         );
         Ok(hash.map_err(|cause| file_error(&path, cause))?.to_string())
     }
+}
+
+/// Signs a credential of any kind, whatever it says, for assertion.
+///
+/// # Errors
+/// [`ExampleError::Issue`]
+pub fn sign_credential(key: &SigningKey, document: Value, created: Instant) -> Result<Value, ExampleError> {
+    forge::sign(key, document, "assertionMethod", created, serde_json::Map::new())
 }
 
 /// The conversation of the example.

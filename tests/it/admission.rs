@@ -5,8 +5,8 @@ use chrono::TimeDelta;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
-use writgate::ledger::{Ledger, SqliteLedger};
-use writgate::worked_example::{Ask, DOMAIN, MANDATE_POLICY};
+use writgate::ledger::{Ledger, Revoked, RevokedPolicy, SqliteLedger};
+use writgate::worked_example::{ALICE, Ask, DOMAIN, MANDATE_POLICY};
 use writgate::{Decision, Engine, Obligation, Reason};
 
 /// A ledger file of its own for each test, removed at its end.
@@ -374,12 +374,20 @@ fn what_ends_between_evaluation_and_admission_is_refused() {
 #[test]
 fn what_is_revoked_between_evaluation_and_admission_is_refused() {
     let mandate = world().mandate().unwrap();
-    for id in [MANDATE_POLICY, mandate["id"].as_str().unwrap()] {
+    let statement = RevokedPolicy { publisher: ALICE.to_owned(), policy: MANDATE_POLICY.to_owned() };
+    let by_its_assigner = Revoked { policies: [statement].into(), ..Revoked::default() };
+    for revoked in
+        [revoked_ids(MANDATE_POLICY), revoked_ids(mandate["id"].as_str().unwrap()), by_its_assigner]
+    {
         let ledger = Arc::new(memory());
-        let (revoking, revoked) = (Arc::clone(&ledger), std::collections::BTreeSet::from([id.to_owned()]));
-        let revoke = move || revoking.mark_revoked(&revoked).unwrap();
-        assert_eq!(refused_late(&grant(), ledger, TimeDelta::zero(), revoke), Reason::Revoked, "{id}");
+        let (revoking, meanwhile) = (Arc::clone(&ledger), revoked.clone());
+        let revoke = move || revoking.mark_revoked(&meanwhile).unwrap();
+        assert_eq!(refused_late(&grant(), ledger, TimeDelta::zero(), revoke), Reason::Revoked, "{revoked:?}");
     }
+}
+
+fn revoked_ids(id: &str) -> Revoked {
+    Revoked { ids: [id.to_owned()].into(), ..Revoked::default() }
 }
 
 #[test]
@@ -492,11 +500,12 @@ impl Ledger for Panicking {
         self.0.record(entry)
     }
 
-    fn mark_revoked(
-        &self,
-        ids: &std::collections::BTreeSet<String>,
-    ) -> Result<(), writgate::ledger::LedgerError> {
-        self.0.mark_revoked(ids)
+    fn mark_revoked(&self, revoked: &writgate::ledger::Revoked) -> Result<(), writgate::ledger::LedgerError> {
+        self.0.mark_revoked(revoked)
+    }
+
+    fn wanted_lists(&self) -> Result<Vec<writgate::ledger::ListKey>, writgate::ledger::LedgerError> {
+        self.0.wanted_lists()
     }
 }
 

@@ -188,6 +188,7 @@ fn from_keys_to_allow(scratch: &Scratch, owner: &str, agent: &str) {
     assert!(explained.contains("ALLOW") && explained.contains("holder"), "{explained}");
     let bound_instead = writgate_in(&scratch.0, &["decide", "message.json", "--challenge", &bound]);
     assert!(bound_instead.stdout.contains("the server's own challenge"), "{}", bound_instead.stdout);
+    in_a_jws(&scratch, &agent, &until, &hash);
     // Exit codes: 1 refuse (a replay), 3 not ours, 2 could not run.
     assert_eq!(scratch.status(&["decide", "message.json", "--challenge", &nonce]), 1);
     scratch.write("prose.json", r#"{"messageId":"p","role":"ROLE_USER","parts":[{"text":"hello"}]}"#);
@@ -288,6 +289,27 @@ fn a_command_that_cannot_run_names_what_is_wrong() {
     assert!(run.stderr.contains("assignee") && run.stdout.starts_with('{'), "{}", run.stderr);
 }
 
+/// The same with papers in a JWS. One presentation holds papers of one form.
+fn in_a_jws(scratch: &Scratch, agent: &str, until: &str, hash: &str) {
+    let run = |line: &str| scratch.run(&line.split(' ').collect::<Vec<_>>());
+    let issue =
+        format!("mandate issue --key owner.json --delegate {agent} --policy policy.ttl --until {until}");
+    run(&format!("{issue} --jose --out mandate.jwt"));
+    let nonce = run("challenge");
+    let present = format!(
+        "mandate present --key agent.json --challenge {nonce} --domain https://me.example/agent --credential mandate.jwt"
+    );
+    run(&format!("{present} --out presentation.jwt"));
+    let new = format!("message new --intent intent.ttl --protocol {hash} --id m-2");
+    run(&format!("{new} --presentation presentation.jwt --out jose.json"));
+    let decided = run(&format!("decide jose.json --challenge {nonce}"));
+    assert!(decided.contains("ALLOW"), "{decided}");
+    let both = format!("{present} --credential mandate.json");
+    let refused = writgate_in(&scratch.0, &both.split(' ').collect::<Vec<_>>());
+    assert_eq!(refused.status, 2);
+    assert!(refused.stderr.contains("not both"), "{}", refused.stderr);
+}
+
 #[test]
 fn a_ledger_that_is_missing_or_there_already_is_named() {
     let scratch = Scratch::new("ledger");
@@ -357,4 +379,65 @@ fn the_demo_needs_no_network() {
     let demo = unshare(env!("CARGO_BIN_EXE_writgate"), &["demo"]).unwrap();
     assert!(demo.status.success(), "{}", String::from_utf8_lossy(&demo.stderr));
     assert_eq!(String::from_utf8_lossy(&demo.stdout).matches("ALLOW ").count(), 2);
+}
+
+/// A configuration with a cache, in a folder of its own, with its ledger.
+fn with_cache(name: &str) -> Scratch {
+    let scratch = Scratch::new(name);
+    scratch.write(
+        "writgate.toml",
+        "domains = [\"https://me.example/agent\"]\ncache = \"cache\"\n[[roots]]\nprefix = \"https://me.example/\"\n\
+         principal = \"https://me.example/card#me\"\n[ledger]\npath = \"ledger.db\"\n",
+    );
+    scratch
+}
+
+#[test]
+fn documents_are_put_into_the_cache_by_hand_and_listed() {
+    let scratch = with_cache("cache");
+    scratch.write("did.json", "{\"id\": \"did:web:organisation.example\"}");
+    fn add<'a>(more: &[&'a str]) -> Vec<&'a str> {
+        [&["source", "add", "did.json", "--url"], more].concat()
+    }
+    let url = "https://organisation.example/.well-known/did.json";
+    assert_eq!(scratch.status(&["source", "list"]), 2, "there is no cache yet");
+    let added = scratch.run(&add(&[url, "--retrieved", "2026-11-30T10:00:00Z"]));
+    let expected = format!("{url}  application/json  2026-11-30T10:00:00Z  38 octets  sha256:");
+    assert!(added.starts_with(&expected), "{added}");
+    scratch.run(&add(&["https://a.example/status", "--media-type", "application/vc"]));
+    let listed = scratch.run(&["source", "list"]);
+    let lines: Vec<&str> = listed.lines().collect();
+    assert_eq!((lines.len(), lines[1]), (2, added.as_str()));
+    assert!(lines[0].starts_with("https://a.example/status  application/vc  "), "{listed}");
+    for wrong in [
+        vec!["http://organisation.example/did.json"],
+        vec!["https://organisation.example/did.json#key"],
+        vec![url, "--media-type", "json"],
+        vec![url, "--retrieved", "2126-01-01T00:00:00Z"],
+        vec![url, "--retrieved", "2026-11-29T10:00:00Z"],
+    ] {
+        assert_eq!(scratch.status(&add(&wrong)), 2, "{wrong:?}");
+    }
+    assert_eq!(scratch.run(&["source", "list"]), listed, "nothing changed");
+    scratch.write("page", "octets");
+    assert_eq!(scratch.status(&["source", "add", "page", "--url", url]), 2, "no media type");
+    scratch.run(&["ledger", "init", "--first"]);
+    assert_eq!(scratch.run(&["source", "wanted"]), "");
+    std::fs::write(scratch.0.join("cache/stray"), "").unwrap();
+    let run = writgate_in(&scratch.0, &["source", "list"]);
+    assert!(run.status == 2 && run.stderr.contains("stray"), "{}", run.stderr);
+}
+
+#[test]
+fn wanted_lists_are_printed_escaped() {
+    let scratch = with_cache("wanted");
+    std::fs::create_dir(scratch.0.join("cache")).unwrap();
+    scratch.run(&["ledger", "init", "--first"]);
+    let connection = rusqlite::Connection::open(scratch.0.join("ledger.db")).unwrap();
+    let insert = "INSERT INTO wanted_lists (issuer, url) VALUES (?1, 'https://a.example/status/1')";
+    connection.execute(insert, ("did:key:z6Mk\u{1b}[2J",)).unwrap();
+    drop(connection);
+    let wanted = scratch.run(&["source", "wanted"]);
+    assert!(wanted.starts_with("https://a.example/status/1  did:key:z6Mk"), "{wanted}");
+    assert!(!wanted.contains('\u{1b}'));
 }

@@ -9,12 +9,20 @@
 )]
 
 mod admission;
+mod attacks;
+mod binding;
 mod command_line;
+mod delegates;
 mod delegation;
 mod documents;
 mod hostile;
+mod interop;
 mod jose;
 mod mutation;
+mod order;
+mod precedence;
 mod public_interface;
+mod status;
 mod support;
+mod three;
 mod vectors;

@@ -5,6 +5,7 @@ use super::papers::{World, credential, now};
 use super::{Folder, member, text};
 use crate::cli::Failure;
 use crate::config::Config;
+use crate::ledger::{Revoked, StatusMemory};
 use crate::mandate::chain::apart::{Apart, GivenChain};
 use crate::mandate::odrl::{self, PolicyGrant};
 use crate::message::ActionsUnderTest;
@@ -13,7 +14,7 @@ use crate::rdf::Budget;
 use crate::refusal::{Phase, Refusal};
 use crate::request::{Actor, CallerFacts, MessageInput, Request, Snapshot};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub(super) fn run(input: &Value, folder: &Folder) -> Result<Value, Failure> {
@@ -28,9 +29,11 @@ pub(super) fn run(input: &Value, folder: &Folder) -> Result<Value, Failure> {
     // A revocation that cannot be read is one that nobody knows the content of.
     let (revoked, unreadable) = match revoked(input, folder) {
         Ok(revoked) => (revoked, false),
-        Err(_) => (snapshot.revoked.clone(), true),
+        Err(_) => (BTreeSet::new(), true),
     };
-    let snapshot = Snapshot { revoked, ..snapshot };
+    let revoked = Revoked { ids: revoked, ..Revoked::default() };
+    let memory = Arc::new(StatusMemory { revoked, ..StatusMemory::default() });
+    let snapshot = Snapshot { memory, ..snapshot };
     let status_unreachable = unreadable || input.get("statusUnreachable") == Some(&Value::Bool(true));
     let judged = judge(input, folder, &Apart { snapshot: &snapshot, config: &config, status_unreachable })?;
     Ok(match judged {

@@ -2,6 +2,7 @@
 
 mod authority;
 mod ecdsa;
+mod jose;
 mod messages;
 
 use super::Failure;
@@ -28,6 +29,9 @@ pub(super) fn all(world: &World) -> Cases {
         maker.ecdsa()?,
         maker.chain()?,
         maker.policy()?,
+        maker.jose_granted()?,
+        maker.jose_presentation()?,
+        maker.jose_chains()?,
     ] {
         cases.extend(more);
     }

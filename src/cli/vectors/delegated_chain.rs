@@ -5,9 +5,9 @@ use crate::cli::Failure;
 use crate::limits::Limits;
 use crate::mandate::odrl::{self, ChainVerdict, CountSource, Facts, OdrlRequest, Policy, Work};
 use crate::rdf::parse_graph;
-use crate::vocab::odrld;
+use crate::source;
 use chrono::TimeDelta;
-use oxrdf::{BlankNode, Graph, Literal, NamedNodeRef, Term, TermRef};
+use oxrdf::{BlankNode, Graph, Literal, Term};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -71,12 +71,7 @@ pub(super) fn revoked(input: &Value, folder: &Folder) -> Result<BTreeSet<String>
     }
     if let Some(documents) = input.get("revocationDocuments") {
         for document in strings(documents)? {
-            let graph = graph(document, folder)?;
-            let says = NamedNodeRef::new_unchecked(odrld::REVOKED_POLICY);
-            revoked.extend(graph.triples_for_predicate(says).filter_map(|triple| match triple.object {
-                TermRef::NamedNode(policy) => Some(policy.as_str().to_owned()),
-                _ => None,
-            }));
+            revoked.extend(source::statements(&graph(document, folder)?).map_err(Failure::new)?);
         }
     }
     Ok(revoked)

@@ -58,12 +58,12 @@ pub(super) fn run(input: &Value, folder: &Folder) -> Result<Value, Failure> {
     let config = ConfigFile::read(&folder.suite.join(config))?.load(moment.instant)?;
     let ledger = SqliteLedger::in_memory(config.default_domain(), moment.instant, config.skew())?;
     let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
-    let snapshot = Snapshot {
-        revoked: moment.revoked,
+    let mut snapshot = Snapshot {
         counts: moment.counts,
         conversation: conversation(&facts),
         ..engine.snapshot(moment.instant)?
     };
+    Arc::make_mut(&mut snapshot.memory).revoked.ids.extend(moment.revoked);
     let message = MessageInput::Bytes(folder.octets(text(input, "message")?)?);
     let evaluation = engine.evaluate(&Request { message, facts: caller_facts(facts), snapshot });
     Ok(match evaluation.outcome {

@@ -11,7 +11,7 @@ use crate::message::strict_json;
 use crate::rdf::Budget;
 use crate::request::{Conversation, Instant, Snapshot};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Everything that a case knows beside its papers, at one instant. Nothing passes from one case to the next.
@@ -45,7 +45,7 @@ impl World {
             instant: now,
             generation: config.generation(),
             conversation: Conversation::default(),
-            revoked: BTreeSet::new(),
+            memory: Arc::default(),
             counts: BTreeMap::new(),
             controllers: Arc::new(keyring(folder, now)?),
             status_lists: Arc::new(lists),

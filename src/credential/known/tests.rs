@@ -72,9 +72,10 @@ fn reason(evaluation: &Evaluation) -> Option<Reason> {
     }
 }
 
-/// The outcome in words, and the report body, octet by octet.
-fn answer(evaluation: &Evaluation) -> (String, String) {
-    (format!("{:?}", reason(evaluation)), serde_json::to_string(&evaluation.report).unwrap())
+/// The outcome in words, the report body, octet by octet, and what the ledger would be told.
+fn answer(evaluation: &Evaluation) -> (String, String, String) {
+    let report = serde_json::to_string(&evaluation.report).unwrap();
+    (format!("{:?}", reason(evaluation)), report, format!("{:?}", evaluation.learned))
 }
 
 #[test]
@@ -215,7 +216,7 @@ fn time_and_revocation_are_asked_behind_what_is_known() {
     let warm = example.warm();
     let credential = example.world.mandate().unwrap();
     let mut revoked = example.request(&warm, &example.ask());
-    revoked.snapshot.revoked.insert(credential["id"].as_str().unwrap().to_owned());
+    Arc::make_mut(&mut revoked.snapshot.memory).revoked.ids.insert(credential["id"].as_str().unwrap().to_owned());
     assert_eq!(reason(&warm.evaluate(&revoked)), Some(Reason::Revoked));
     let later = Example { now: "2040-01-01T00:00:00Z".parse().unwrap(), ..Example::new() };
     let engine = later.engine(|_| ()).with_known(warm.known());

@@ -9,7 +9,10 @@ use crate::mandate::chain::BindingForm;
 use crate::mandate::odrl::Policy;
 use crate::message::{Digest, RdfPart};
 use crate::rdf::{RdfMediaType, canon, parse_graph};
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use oxrdf::Graph;
+use sha2::Digest as _;
 
 /// The same graph in other octets.
 fn respelled() -> String {
@@ -273,4 +276,191 @@ fn a_spent_budget_is_a_limit_and_not_a_mismatch() {
     let (store, mut budget) = (PolicyStore::default(), Budget::new(&limits));
     let result = resolve(&credential, &[], &store, false, &limits, &mut budget, &Known::nothing());
     assert_eq!(result.unwrap_err().reason, Reason::LimitExceeded);
+}
+
+/// Each algorithm: its SRI name, its multihash code, its digest.
+type Algorithm = (&'static str, u8, fn(&[u8]) -> Vec<u8>);
+
+const ALGORITHMS: [Algorithm; 3] = [
+    ("sha256", 0x12, |octets| sha2::Sha256::digest(octets).to_vec()),
+    ("sha384", 0x20, |octets| sha2::Sha384::digest(octets).to_vec()),
+    ("sha512", 0x13, |octets| sha2::Sha512::digest(octets).to_vec()),
+];
+
+fn sri_of((name, _, digest): Algorithm, octets: &[u8]) -> String {
+    format!("{name}-{}", STANDARD.encode(digest(octets)))
+}
+
+/// The multihash of the octets in each base.
+fn multibases_of((_, code, digest): Algorithm, octets: &[u8]) -> Vec<String> {
+    let digest = digest(octets);
+    let multihash = [&[code, u8::try_from(digest.len()).unwrap()], digest.as_slice()].concat();
+    vec![
+        crate::credential::key::encode_base58btc(&multihash),
+        format!("u{}", URL_SAFE_NO_PAD.encode(&multihash)),
+        format!("m{}", STANDARD_NO_PAD.encode(&multihash)),
+        format!("f{}", multihash.iter().map(|octet| format!("{octet:02x}")).collect::<String>()),
+    ]
+}
+
+/// Every form of digest: the member, the digest, and whether it is of the canonical form.
+fn every_form() -> Vec<(&'static str, String, bool)> {
+    let canonical = canonical(&graph(POLICY));
+    let mut forms = Vec::new();
+    for algorithm in ALGORITHMS {
+        forms.push(("digestSRI", sri_of(algorithm, POLICY.as_bytes()), false));
+        for (octets, of_form) in [(POLICY.as_bytes(), false), (canonical.as_bytes(), true)] {
+            forms.extend(
+                multibases_of(algorithm, octets)
+                    .into_iter()
+                    .map(|digest| ("digestMultibase", digest, of_form)),
+            );
+        }
+    }
+    forms
+}
+
+/// Threat 32: in every form, one octet of the document, or one character of the digest, and the policy is not bound.
+#[test]
+fn one_octet_of_a_document_or_of_its_digest_unbinds_it_in_every_form() {
+    assert_eq!(every_form().len(), 3 + 3 * 4 * 2);
+    for (member, digest, of_form) in every_form() {
+        let document =
+            |digest: &str| related(json!({"id": POLICY_IRI, member: digest, "mediaType": "text/turtle"}));
+        let signed = document(&digest);
+        assert!(bind(&signed, &[part(POLICY)]).is_ok(), "{digest}");
+        assert_eq!(bind(&signed, &[part(&respelled())]).is_ok(), of_form, "{digest}");
+        let credential = read(&signed).unwrap();
+        for place in 0..POLICY.len() {
+            let mut octets = POLICY.as_bytes().to_vec();
+            octets[place] ^= 1;
+            let text = String::from_utf8(octets).unwrap();
+            // White space of another kind and names of prefixes are no content of a graph.
+            let same = of_form
+                && parse_graph(&text, RdfMediaType::Turtle, &Limits::default())
+                    .is_ok_and(|changed| canonical(&changed) == canonical(&graph(POLICY)));
+            let found = resolve(
+                &credential,
+                &[part(&text)],
+                &PolicyStore::default(),
+                false,
+                &Limits::default(),
+                &mut budget(),
+                &Known::nothing(),
+            );
+            assert_eq!(
+                found.err().map(|error| error.reason),
+                (!same).then_some(Reason::PolicyIntegrity),
+                "{digest} {place}"
+            );
+        }
+        for place in [digest.len() - 3, digest.len() / 2] {
+            let other = if digest.as_bytes()[place] == b'7' { "8" } else { "7" };
+            let wrong = format!("{}{other}{}", &digest[..place], &digest[place + 1..]);
+            refused(&document(&wrong), &[part(POLICY)], &wrong);
+        }
+    }
+}
+
+/// A digest that is not in the one accepted spelling, or by an algorithm that is not known, matches nothing.
+#[test]
+fn a_digest_in_another_spelling_or_by_another_algorithm_matches_nothing() {
+    let octets = POLICY.as_bytes();
+    let [sha256, ..] = ALGORITHMS;
+    let (name, _, hash) = sha256;
+    let good = sri_of(sha256, octets);
+    let url_safe = format!("{name}-{}=", URL_SAFE_NO_PAD.encode(hash(octets)));
+    let mut wrong = vec![
+        format!("{good} {good}"),
+        format!("{good} {}", sri_of(ALGORITHMS[2], octets)),
+        format!("{good}?ct=text/turtle"),
+        format!("{good}?"),
+        format!(" {good}"),
+        format!("{good}\n"),
+        good.trim_end_matches('=').to_owned(),
+        good.replace("sha256", "SHA256"),
+        good.replace("sha256", "sha384"),
+        good.replace("sha256", "md5"),
+        good.replace("sha256", "sha3-256"),
+        good.replace("sha256-", ""),
+        String::new(),
+    ];
+    if url_safe != good {
+        wrong.push(url_safe);
+    }
+    for digest in wrong {
+        refused(
+            &related(json!({"id": POLICY_IRI, "digestSRI": digest, "mediaType": "text/turtle"})),
+            &[part(POLICY)],
+            &digest,
+        );
+    }
+    let hexadecimal = |code: u8, digest: &[u8]| {
+        let octets = [&[code, u8::try_from(digest.len()).unwrap()], digest].concat();
+        format!("f{}", octets.iter().map(|octet| format!("{octet:02x}")).collect::<String>())
+    };
+    let digest = hash(octets);
+    let mut wrong = vec![
+        hexadecimal(0x12, &digest).to_ascii_uppercase(),
+        hexadecimal(0x12, &digest).replacen('f', "F", 1),
+        // SHA3-256, SHA-1, identity; a digest cut short; one octet too many.
+        hexadecimal(0x16, &digest),
+        hexadecimal(0x11, &digest[..20]),
+        hexadecimal(0x00, octets.get(..32).unwrap()),
+        hexadecimal(0x12, &digest[..16]),
+        format!("{}00", hexadecimal(0x12, &digest)),
+        hexadecimal(0x20, &digest),
+        String::new(),
+        "z".to_owned(),
+    ];
+    wrong.extend(multibases_of(sha256, octets).iter().map(|digest| format!("{digest}=")));
+    for digest in wrong {
+        refused(
+            &related(json!({"id": POLICY_IRI, "digestMultibase": digest, "mediaType": "text/turtle"})),
+            &[part(POLICY)],
+            &digest,
+        );
+    }
+}
+
+/// One wrong digest among any number of right ones, of either member, in any place.
+#[test]
+fn one_wrong_digest_among_right_ones_unbinds() {
+    let octets = POLICY.as_bytes();
+    let sris: Vec<String> = ALGORITHMS.into_iter().map(|algorithm| sri_of(algorithm, octets)).collect();
+    let multibases: Vec<String> =
+        ALGORITHMS.into_iter().flat_map(|algorithm| multibases_of(algorithm, octets)).collect();
+    let entry = |sris: &[String], multibases: &[String]| {
+        let entry = json!({"id": POLICY_IRI, "digestSRI": sris, "digestMultibase": multibases, "mediaType": "text/turtle"});
+        bind(&related(entry), &[part(POLICY)]).map(|_| ())
+    };
+    assert_eq!(entry(&sris, &multibases), Ok(()));
+    for algorithm in ALGORITHMS {
+        let mut wrong = sris.clone();
+        wrong.push(sri_of(algorithm, b"other"));
+        assert_eq!(entry(&wrong, &multibases), Err(Reason::PolicyIntegrity));
+        for digest in multibases_of(algorithm, b"other") {
+            let mut wrong = multibases.clone();
+            wrong.insert(0, digest);
+            assert_eq!(entry(&sris, &wrong), Err(Reason::PolicyIntegrity));
+        }
+    }
+}
+
+/// The entry is the one of the policy's own IRI, fragment and all.
+#[test]
+fn the_entry_has_the_whole_iri_of_the_policy() {
+    let whole = POLICY_IRI.split_once('#').unwrap().0;
+    for other in [
+        whole.to_owned(),
+        format!("{whole}#"),
+        format!("{whole}#other"),
+        format!("{whole}?#it"),
+        POLICY_IRI.replace("https:", "HTTPS:"),
+        POLICY_IRI.replace("issuer.example", "ISSUER.example"),
+        POLICY_IRI.replace("/p1", "/%701"),
+    ] {
+        let entry = json!({"id": other, "digestSRI": sri(POLICY.as_bytes()), "mediaType": "text/turtle"});
+        refused(&related(entry), &[part(POLICY)], &other);
+    }
 }

@@ -22,7 +22,7 @@ use crate::rdf::Budget;
 use crate::refusal::Reason;
 use crate::request::{Conversation, Instant, Snapshot};
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const NOW: &str = "2026-07-01T12:00:00Z";
@@ -78,7 +78,7 @@ fn snapshot_with(controllers: ControllerDocuments) -> Snapshot {
         instant: now(),
         generation: 1,
         conversation: Conversation::default(),
-        revoked: BTreeSet::new(),
+        memory: std::sync::Arc::default(),
         counts: BTreeMap::new(),
         controllers: Arc::new(controllers),
         status_lists: Arc::default(),

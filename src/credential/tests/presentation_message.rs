@@ -132,6 +132,13 @@ fn no_authorization_part_is_missing() {
 }
 
 #[test]
+fn what_is_no_jws_is_malformed() {
+    let mut case = Case::new(NONCE, DOMAIN);
+    case.envelope.presentation = Some(PresentationPart::Jose { jws: "a.b.c".to_owned() });
+    assert_eq!(case.verify().err(), Some(Reason::Malformed));
+}
+
+#[test]
 fn a_bound_presentation_authorizes_its_message_alone() {
     assert!(Case::bound().verify().unwrap().is_bound());
     let changes: [(&str, fn(&mut Case)); 7] = [

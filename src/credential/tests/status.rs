@@ -6,6 +6,8 @@ use crate::credential::context_free;
 use crate::credential::controller::KeySource;
 use crate::credential::credential::{Signed, StatusEntry};
 use crate::credential::status::{StatusCheck, StatusLists};
+use crate::ledger::{Learned, ListKey, RevokedEntry, StatusMemory};
+use crate::message::Digest;
 use crate::vocab::{cred, sec};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -112,6 +114,7 @@ struct Source {
     max_age: TimeDelta,
     limits: Limits,
     json_ld: bool,
+    memory: StatusMemory,
 }
 
 impl Source {
@@ -124,6 +127,7 @@ impl Source {
             max_age: TimeDelta::hours(1),
             limits: Limits::default(),
             json_ld: true,
+            memory: StatusMemory::default(),
         }
     }
 
@@ -132,13 +136,28 @@ impl Source {
     }
 
     fn judge(&self, entry: &StatusEntry) -> Result<Instant, Reason> {
+        self.learn(entry).0
+    }
+
+    /// Judges, and says what that taught.
+    fn learn(&self, entry: &StatusEntry) -> (Result<Instant, Reason>, Learned) {
         let mut lists = StatusLists::default();
         lists.insert(self.url, self.text.as_str(), self.media_type, instant(self.retrieved));
         let controllers = ControllerDocuments::default();
         let keys = KeySource { documents: &controllers, now: now(), max_age: TimeDelta::days(1) };
-        let mut check = StatusCheck::new(&lists, keys, self.max_age, &self.limits);
+        let mut check = StatusCheck::new(&lists, &self.memory, keys, self.max_age, &self.limits);
         let credential = holder_of(self.json_ld);
-        check.entry(&credential, entry, &mut budget()).map_err(|error| error.reason)
+        let judged = check.entry(&credential, entry, &mut budget()).map_err(|error| error.reason);
+        (judged, check.into_learned())
+    }
+
+    /// The same, where earlier decisions learned this.
+    fn after(mut self, learned: &Learned) -> Self {
+        for (key, mark) in &learned.lists {
+            self.memory.lists.insert(key.clone(), *mark);
+        }
+        self.memory.revoked.entries.extend(learned.revoked.iter().cloned());
+        self
     }
 }
 
@@ -188,7 +207,8 @@ fn a_list_is_signed_by_keys_of_every_type() {
             }
             let keys = KeySource { documents: &controllers, now: now(), max_age: TimeDelta::days(1) };
             let limits = Limits::default();
-            let mut check = StatusCheck::new(&lists, keys, TimeDelta::hours(1), &limits);
+            let memory = StatusMemory::default();
+            let mut check = StatusCheck::new(&lists, &memory, keys, TimeDelta::hours(1), &limits);
             let mut credential = credential.clone();
             if context_free {
                 credential.profile = crate::credential::credential::Profile::ContextFree;
@@ -211,6 +231,26 @@ fn a_list_in_turtle_is_for_context_free_credentials() {
     assert_eq!(Source::turtle(text(&[94567])).judge(&entry()), Err(Reason::Revoked));
     unknown("of JSON-LD", Source { json_ld: true, ..Source::turtle(text(&[])) }.judge(&entry()));
     assert!(Source { json_ld: false, ..of_bits(&[]) }.judge(&entry()).is_ok());
+}
+
+#[test]
+fn a_list_in_a_jws_is_for_credentials_of_any_form() {
+    use crate::credential::issue_jose::{compact, header};
+    let in_jws = |bits: &[usize], json_ld| {
+        let header = header(&issuer(), crate::credential::jose::TokenType::Credential);
+        let text = compact(&issuer(), &header, &list(&encoded(LEAST, bits))).unwrap();
+        Source { text, media_type: "application/vc+jwt", json_ld, ..of_bits(&[]) }
+    };
+    for json_ld in [true, false] {
+        assert_eq!(in_jws(&[], json_ld).judge(&entry()), Ok(instant("2026-07-01T12:30:00Z")));
+        assert_eq!(in_jws(&[94567], json_ld).judge(&entry()), Err(Reason::Revoked));
+        let unread = Limits { status_list_bytes: 100, ..Limits::default() };
+        unknown("too long", Source { limits: unread, ..in_jws(&[], json_ld) }.judge(&entry()));
+    }
+    unknown("a line end behind", {
+        let good = in_jws(&[], true);
+        Source { text: format!("{}\n", good.text), ..good }.judge(&entry())
+    });
 }
 
 #[test]
@@ -433,7 +473,8 @@ fn the_lists_of_one_message_are_bounded() {
     let lists = StatusLists::default();
     let controllers = ControllerDocuments::default();
     let keys = KeySource { documents: &controllers, now: now(), max_age: TimeDelta::days(1) };
-    let mut check = StatusCheck::new(&lists, keys, TimeDelta::hours(1), &Limits::default());
+    let memory = StatusMemory::default();
+    let mut check = StatusCheck::new(&lists, &memory, keys, TimeDelta::hours(1), &Limits::default());
     let mut last = String::new();
     for list in 0..40 {
         let at = StatusEntry { list: vec![format!("https://issuer.example/{list}")], ..entry() };
@@ -459,7 +500,8 @@ fn a_list_is_good_no_longer_than_its_issuers_key() {
     let mut controllers = ControllerDocuments::default();
     controllers.insert(key.controller(), key.controller_document(), instant("2026-06-30T12:10:00Z"));
     let keys = KeySource { documents: &controllers, now: now(), max_age: TimeDelta::days(1) };
-    let mut check = StatusCheck::new(&lists, keys, source.max_age, &source.limits);
+    let memory = StatusMemory::default();
+    let mut check = StatusCheck::new(&lists, &memory, keys, source.max_age, &source.limits);
     let credential = Credential { issuer: key.controller().to_owned(), ..holder_of(true) };
     let good_until = check.entry(&credential, &entry(), &mut budget()).map_err(|error| error.reason);
     assert_eq!(good_until, Ok(instant("2026-07-01T12:10:00Z")));
@@ -474,7 +516,8 @@ fn many_entries_of_one_list_cost_one_verification() {
     let controllers = ControllerDocuments::default();
     let keys = KeySource { documents: &controllers, now: now(), max_age: TimeDelta::days(1) };
     let limits = Limits { canonicalizations: 2, ..Limits::default() };
-    let mut check = StatusCheck::new(&lists, keys, source.max_age, &limits);
+    let memory = StatusMemory::default();
+    let mut check = StatusCheck::new(&lists, &memory, keys, source.max_age, &limits);
     let (credential, mut budget) = (holder_of(true), Budget::new(&limits));
     for index in 0..1000 {
         let at = StatusEntry { index: vec![index.to_string()], ..entry() };
@@ -487,4 +530,145 @@ fn a_credential_of_any_type_delegates_nothing() {
     let read = Signed::read(&signed(list(&encoded(LEAST, &[]))), &Limits::default(), &mut budget()).unwrap();
     let credential = Credential::of_any_type(read).unwrap();
     assert_eq!((credential.authorizes, credential.subject, credential.policy), (None, None, None));
+}
+
+/// A list of the issuer's with these bits, and another `validFrom` (none: without one).
+fn of_day(valid_from: Option<&str>, bits: &[usize]) -> Source {
+    let mut document = list(&encoded(LEAST, bits));
+    match valid_from {
+        Some(valid_from) => document["validFrom"] = json!(valid_from),
+        None => {
+            document.as_object_mut().unwrap().remove("validFrom");
+        }
+    }
+    of_list(document)
+}
+
+const JUNE_1: Option<&str> = Some("2026-06-01T00:00:00Z");
+const JUNE_2: Option<&str> = Some("2026-06-02T00:00:00Z");
+
+/// What accepting this list teaches.
+fn accepted(source: &Source) -> Learned {
+    let (judged, learned) = source.learn(&entry());
+    assert!(judged.is_ok());
+    assert_eq!(learned.lists.len(), 1);
+    learned
+}
+
+/// Threat 21.
+#[test]
+fn a_list_older_than_one_that_was_accepted_is_unknown() {
+    let newer = accepted(&of_day(JUNE_2, &[]));
+    unknown("rolled back", of_day(JUNE_1, &[]).after(&newer).judge(&entry()));
+    unknown("without a date", of_day(None, &[]).after(&newer).judge(&entry()));
+    unknown("rolled back and clear", of_day(JUNE_1, &[1]).after(&newer).judge(&entry()));
+    assert!(of_day(JUNE_2, &[]).after(&newer).judge(&entry()).is_ok());
+    let older = accepted(&of_day(JUNE_1, &[]));
+    assert!(of_day(JUNE_2, &[]).after(&older).judge(&entry()).is_ok());
+    assert!(of_day(JUNE_1, &[]).after(&accepted(&of_day(None, &[]))).judge(&entry()).is_ok());
+    let turtle = Source::turtle(turtle_list(&issuer(), URL, "revocation", &[])).after(&newer);
+    unknown("in the other form", turtle.judge(&entry()));
+    // Another list of the issuer, or this URL of another issuer, has a mark of its own.
+    let mut others = newer.clone();
+    others.lists.clear();
+    let mark = *newer.lists.values().next().unwrap();
+    for (of, url) in [(issuer().controller(), "https://issuer.example/status/2"), ("urn:other", URL)] {
+        others.lists.insert(ListKey { issuer: of.to_owned(), url: url.to_owned() }, mark);
+    }
+    assert!(of_day(JUNE_1, &[]).after(&others).judge(&entry()).is_ok());
+}
+
+/// Threat 21: the same list, retrieved anew again and again.
+#[test]
+fn an_unchanged_list_lives_no_longer_however_often_it_is_retrieved() {
+    let first =
+        accepted(&Source { retrieved: "2026-07-01T10:30:00Z", max_age: TimeDelta::hours(2), ..of_bits(&[]) });
+    let again = |source: Source| Source { retrieved: "2026-07-01T12:00:00Z", ..source }.after(&first);
+    unknown("the same octets", again(of_bits(&[])).judge(&entry()));
+    let mut respelled = signed(list(&encoded(LEAST, &[])));
+    respelled["proof"] = json!([respelled["proof"]]);
+    unknown("the same in other octets", again(Source::json(&respelled)).judge(&entry()));
+    unknown("another of one date", again(of_bits(&[1])).judge(&entry()));
+    assert!(again(of_day(JUNE_2, &[])).judge(&entry()).is_ok());
+    // Within its life it is as good as it was, and no longer.
+    let longer = Source { max_age: TimeDelta::hours(2), ..again(of_bits(&[])) };
+    assert_eq!(longer.judge(&entry()), Ok(instant("2026-07-01T12:30:00Z")));
+    // Nor does a clock that was ahead give it more.
+    let ahead = Source { retrieved: "2026-07-02T00:00:00Z", ..of_bits(&[]) };
+    assert_eq!(ahead.judge(&entry()), Ok(instant("2026-07-01T13:00:00Z")));
+}
+
+/// Threat 20.
+#[test]
+fn what_was_once_seen_revoked_stays_so_and_a_suspension_does_not() {
+    let (judged, learned) = of_bits(&[94567]).learn(&entry());
+    assert_eq!(judged, Err(Reason::Revoked));
+    let (issuer_of, list_of) = (issuer().controller().to_owned(), URL.to_owned());
+    let place = RevokedEntry { issuer: issuer_of, list: list_of, index: 94567 };
+    assert_eq!(learned.revoked, [place].into());
+    let cleared = of_day(JUNE_2, &[]).after(&learned);
+    assert_eq!(cleared.judge(&entry()), Err(Reason::Revoked));
+    let neighbour = StatusEntry { index: vec!["94568".to_owned()], ..entry() };
+    assert!(cleared.judge(&neighbour).is_ok());
+    // Also where the list can no longer be had.
+    let gone = Source { url: "https://issuer.example/elsewhere", ..of_bits(&[]) }.after(&learned);
+    assert_eq!(gone.judge(&entry()), Err(Reason::Revoked));
+
+    let suspensions = |valid_from, bits| {
+        let mut document = list(&encoded(LEAST, bits));
+        document["credentialSubject"]["statusPurpose"] = json!("suspension");
+        document["validFrom"] = json!(valid_from);
+        of_list(document)
+    };
+    let suspension = StatusEntry { purpose: vec!["suspension".to_owned()], ..entry() };
+    let (judged, learned) = suspensions(JUNE_1, &[94567]).learn(&suspension);
+    assert_eq!((judged, learned.revoked.len()), (Err(Reason::Suspended), 0));
+    assert!(suspensions(JUNE_2, &[]).after(&learned).judge(&suspension).is_ok());
+}
+
+#[test]
+fn what_is_not_relied_on_teaches_nothing() {
+    let suspension = StatusEntry { purpose: vec!["suspension".to_owned()], ..entry() };
+    let mut strangers = list(&encoded(LEAST, &[94567]));
+    strangers["issuer"] = json!(stranger().controller());
+    let strangers = signed_with(strangers, &stranger(), options(&stranger(), "assertionMethod"));
+    for (source, entry) in [
+        (of_bits(&[94567]), &suspension),
+        (Source::json(&strangers), &entry()),
+        (Source::json(&list(&encoded(LEAST, &[94567]))), &entry()),
+        (Source { retrieved: "2026-07-01T10:00:00Z", ..of_bits(&[94567]) }, &entry()),
+        (of_list(list(&encoded(LEAST - 8, &[94567]))), &entry()),
+    ] {
+        let (judged, learned) = source.learn(entry);
+        assert_eq!((judged, learned), (Err(Reason::StatusRetrievalError), Learned::default()));
+    }
+}
+
+#[test]
+fn names_that_are_not_remembered_have_no_status() {
+    let at = StatusEntry { list: vec![format!("https://issuer.example/{}", "a".repeat(2_048))], ..entry() };
+    let memory = StatusMemory::default();
+    let (lists, controllers) = (StatusLists::default(), ControllerDocuments::default());
+    let keys = KeySource { documents: &controllers, now: now(), max_age: TimeDelta::days(1) };
+    let mut check = StatusCheck::new(&lists, &memory, keys, TimeDelta::hours(1), &Limits::default());
+    let long_issuer = Credential { issuer: format!("urn:{}", "a".repeat(2_048)), ..holder_of(false) };
+    for (credential, entry) in [(&holder_of(false), &at), (&long_issuer, &entry())] {
+        let error = check.entry(credential, entry, &mut budget()).unwrap_err();
+        assert!(error.evidence.detail.unwrap().contains("longer than is remembered"));
+    }
+    for (url, wanted) in [
+        (URL, 1),
+        (at.list[0].as_str(), 0),
+        ("http://issuer.example/status/1", 0),
+        ("https://10.0.0.1/status", 0),
+        ("urn:list", 0),
+    ] {
+        let mut check = StatusCheck::new(&lists, &memory, keys, TimeDelta::hours(1), &Limits::default());
+        let status = vec![StatusEntry { list: vec![url.to_owned()], ..entry() }, StatusEntry::default()];
+        check.want_lists_of(&Credential { status: status.clone(), ..holder_of(false) });
+        assert_eq!(check.into_learned().wanted.len(), wanted, "{url}");
+        let mut check = StatusCheck::new(&lists, &memory, keys, TimeDelta::hours(1), &Limits::default());
+        check.want_lists_of(&Credential { status, ..long_issuer.clone() });
+        assert_eq!(check.into_learned(), Learned::default());
+    }
 }

@@ -97,11 +97,11 @@ fn apply(ledger: &SqliteLedger, step: &Step) -> Answer {
                 ask.body.context = context.map(|context| context.to_string());
                 ask.body.holder = Some(holder.to_string());
                 ask.challenge = challenge.to_string();
-                ask.leans_on = [policy.to_string()].into();
+                ask.leans_on = ids(&[&policy.to_string()]);
                 ask.exercised = [(policy.to_string(), once(*seen))].into();
             }),
         Step::Revoke(policy) => {
-            ledger.mark_revoked(&[policy.to_string()].into()).unwrap();
+            ledger.mark_revoked(&ids(&[&policy.to_string()])).unwrap();
             return Answer::Done;
         }
         Step::Record => {
@@ -125,7 +125,7 @@ proptest! {
             prop_assert_eq!(apply(&ledger, step), model.take(step));
         }
         let snapshot = ledger.snapshot().unwrap();
-        prop_assert_eq!((snapshot.counts, snapshot.revoked), (model.counts, model.revoked));
+        prop_assert_eq!((snapshot.counts, snapshot.memory.revoked.ids.clone()), (model.counts, model.revoked));
         prop_assert_eq!(ledger.verify_chain().unwrap().0, model.rows);
     }
 }

@@ -1,6 +1,6 @@
 //! The steps of admission, each within the caller's one transaction.
 
-use super::{Meta, micros};
+use super::{Meta, micros, remembered};
 use crate::audit::{DecisionOutcome, DecisionReportV1, EvaluationOutcome, ReportBody, ReportEnvelope};
 use crate::ledger::chain::{first_link, row_hash};
 use crate::ledger::{Candidate, Entry, LedgerError, MAX_REPORT_BYTES, Recorded};
@@ -47,7 +47,8 @@ pub(super) fn judge(
         return refused(Reason::ChallengeUsed, None);
     }
     if candidate.now > candidate.not_after
-        || any_revoked(transaction, candidate)?
+        || remembered::any_revoked(transaction, &candidate.leans_on)?
+        || remembered::any_list_moved(transaction, candidate.learned)?
         || any_count_moved(transaction, candidate)?
     {
         return Ok(Finding::Stale);
@@ -81,16 +82,6 @@ fn challenge_used(transaction: &Transaction<'_>, candidate: &Candidate<'_>) -> R
     Ok(transaction
         .prepare_cached("SELECT 1 FROM challenges WHERE holder = ?1 AND domain = ?2 AND challenge = ?3")?
         .exists((candidate.holder, candidate.domain, candidate.challenge))?)
-}
-
-fn any_revoked(transaction: &Transaction<'_>, candidate: &Candidate<'_>) -> Result<bool, LedgerError> {
-    let mut statement = transaction.prepare_cached("SELECT 1 FROM revoked WHERE id = ?1")?;
-    for id in &candidate.leans_on {
-        if statement.exists((id,))? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 fn any_count_moved(transaction: &Transaction<'_>, candidate: &Candidate<'_>) -> Result<bool, LedgerError> {

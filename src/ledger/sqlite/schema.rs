@@ -1,20 +1,20 @@
 //! The tables, and what a file must be before it is used.
 
 use crate::ledger::LedgerError;
-use rusqlite::Connection;
+use rusqlite::{Connection, TransactionBehavior};
 
 /// Marks a SQLite file as a Writgate ledger ("Wrgt").
 const APPLICATION_ID: i32 = 0x5772_6774;
 
-/// The version of [`TABLES`]. Any change of them raises it.
-const SCHEMA_VERSION: i32 = 1;
+/// The version of the tables: [`FIRST_TABLES`] and [`STATUS_TABLES`]. Any change of them raises it.
+const SCHEMA_VERSION: i32 = 2;
 
 /// The tables of version 1. Instants are microseconds since 1970 in UTC.
 ///
 /// `messages.context` is `-` for no context and `=` followed by the context for one: SQLite holds two NULLs to be
 /// distinct in a key, which would let a message without a context in twice. The reservation holds the peer because an
 /// earlier answer may be repeated to nobody else.
-const TABLES: &str = "\
+pub(super) const FIRST_TABLES: &str = "\
 CREATE TABLE meta (
     only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
     ledger_id TEXT NOT NULL,
@@ -55,6 +55,40 @@ CREATE TABLE revoked (
 ) STRICT, WITHOUT ROWID;
 ";
 
+/// What version 2 added: the memory of status and revocation (`super::super::memory`). `status_memory.version` moves with
+/// every change of what a snapshot holds of it, so that a snapshot reads only what changed.
+const STATUS_TABLES: &str = "\
+CREATE TABLE revoked_policies (
+    publisher TEXT NOT NULL,
+    policy TEXT NOT NULL,
+    PRIMARY KEY (publisher, policy)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE revoked_entries (
+    issuer TEXT NOT NULL,
+    list TEXT NOT NULL,
+    place INTEGER NOT NULL CHECK (place >= 0),
+    PRIMARY KEY (issuer, list, place)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE accepted_lists (
+    issuer TEXT NOT NULL,
+    url TEXT NOT NULL,
+    valid_from_us INTEGER,
+    digest BLOB NOT NULL CHECK (length(digest) = 32),
+    accepted_us INTEGER NOT NULL,
+    PRIMARY KEY (issuer, url)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE wanted_lists (
+    issuer TEXT NOT NULL,
+    url TEXT NOT NULL,
+    PRIMARY KEY (issuer, url)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE status_memory (
+    only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+    version INTEGER NOT NULL
+) STRICT;
+INSERT INTO status_memory (only_row, version) VALUES (1, 0);
+";
+
 /// Writes the tables and the ledger's identity, all or nothing.
 pub(super) fn create(
     connection: &mut Connection,
@@ -63,7 +97,8 @@ pub(super) fn create(
     high_water_us: Option<i64>,
 ) -> Result<(), LedgerError> {
     let transaction = connection.transaction()?;
-    transaction.execute_batch(TABLES)?;
+    transaction.execute_batch(FIRST_TABLES)?;
+    transaction.execute_batch(STATUS_TABLES)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     transaction.execute(
@@ -74,26 +109,67 @@ pub(super) fn create(
     Ok(())
 }
 
-/// Refuses a file that is no ledger, is of another version, or whose tables are not exactly those of this version: a
+/// Refuses a file that is no ledger, is of another version, or whose tables are not exactly those of its version: a
 /// dropped constraint or an added trigger could undo what admission relies on.
 pub(super) fn check(connection: &Connection) -> Result<(), LedgerError> {
-    let application: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    if application != APPLICATION_ID {
-        return Err(LedgerError::Unusable("the file is not a Writgate ledger".into()));
+    is_ledger(connection)?;
+    match version(connection)? {
+        SCHEMA_VERSION => unaltered(connection, &[FIRST_TABLES, STATUS_TABLES]),
+        version => Err(unknown_version(version)),
     }
-    let version: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    if version != SCHEMA_VERSION {
-        let newer = if version > SCHEMA_VERSION { "newer" } else { "unknown" };
-        return Err(LedgerError::Unusable(format!(
-            "the file's schema version {version} is {newer}; this version of Writgate reads {SCHEMA_VERSION}"
-        )));
+}
+
+/// Brings a ledger of an earlier version up to this one, all or nothing; one of this version is left alone.
+///
+/// # Errors
+/// A file that [`check`] would refuse for what it was.
+pub(super) fn migrate(connection: &mut Connection) -> Result<(), LedgerError> {
+    is_ledger(connection)?;
+    if version(connection)? != 1 {
+        return check(connection);
     }
-    let model = Connection::open_in_memory()?;
-    model.execute_batch(TABLES)?;
-    if objects(connection)? != objects(&model)? {
-        return Err(LedgerError::Unusable("the file's tables were altered".into()));
+    // Another process may do the same at the same time: what counts is what holds once the file is ours.
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if version(&transaction)? == 1 {
+        unaltered(&transaction, &[FIRST_TABLES])?;
+        transaction.execute_batch(STATUS_TABLES)?;
+        transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     }
+    transaction.commit()?;
     Ok(())
+}
+
+fn is_ledger(connection: &Connection) -> Result<(), LedgerError> {
+    let application: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    if application == APPLICATION_ID {
+        Ok(())
+    } else {
+        Err(LedgerError::Unusable("the file is not a Writgate ledger".into()))
+    }
+}
+
+fn version(connection: &Connection) -> Result<i32, LedgerError> {
+    Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}
+
+fn unknown_version(version: i32) -> LedgerError {
+    let newer = if version > SCHEMA_VERSION { "newer" } else { "unknown" };
+    LedgerError::Unusable(format!(
+        "the file's schema version {version} is {newer}; this version of Writgate reads {SCHEMA_VERSION}"
+    ))
+}
+
+/// The file's tables are those that `tables` make, and nothing else is there.
+fn unaltered(connection: &Connection, tables: &[&str]) -> Result<(), LedgerError> {
+    let model = Connection::open_in_memory()?;
+    for tables in tables {
+        model.execute_batch(tables)?;
+    }
+    if objects(connection)? == objects(&model)? {
+        Ok(())
+    } else {
+        Err(LedgerError::Unusable("the file's tables were altered".into()))
+    }
 }
 
 /// Every table, index, trigger and view with its text, but for those that SQLite makes itself.

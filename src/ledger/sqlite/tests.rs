@@ -1,7 +1,10 @@
 //! What a file must withstand: reopening, other connections and processes, faults between any two steps, tampering.
 
 use super::*;
-use crate::ledger::conformance::{Ask, DOMAIN, Folder, SKEW, admitted, at, once, refused};
+use crate::ledger::conformance::{
+    Ask, DOMAIN, Folder, SKEW, admitted, at, ids, list, once, one_of_each, refuse_with, refused, relies_on,
+};
+use crate::ledger::{Learned, StatusMemory};
 use crate::refusal::Reason;
 use chrono::DateTime;
 
@@ -136,14 +139,107 @@ fn what_is_not_this_ledger_is_not_opened() {
     std::fs::remove_file(folder.file()).unwrap();
     drop(folder.ledger());
     unusable(SqliteLedger::open(&folder.file(), "https://other.example/", SKEW), "domain");
-    raw(&folder).pragma_update(None, "user_version", 2).unwrap();
+    raw(&folder).pragma_update(None, "user_version", 3).unwrap();
     unusable(open(), "newer");
     raw(&folder).pragma_update(None, "user_version", 0).unwrap();
     unusable(open(), "unknown");
-    raw(&folder).pragma_update(None, "user_version", 1).unwrap();
+    raw(&folder).pragma_update(None, "user_version", 2).unwrap();
     open().unwrap();
     raw(&folder).pragma_update(None, "application_id", 7).unwrap();
     unusable(open(), "not a Writgate ledger");
+}
+
+/// A ledger as version 1 of the tables left it, with one allow in it and one id revoked.
+fn first_version() -> (Folder, u64) {
+    let folder = Folder::new();
+    let ledger = folder.ledger();
+    admitted(Ask::new("m").of(&ledger));
+    ledger.mark_revoked(&ids(&["r"])).unwrap();
+    drop(ledger);
+    let connection = raw(&folder);
+    for table in ["revoked_policies", "revoked_entries", "accepted_lists", "wanted_lists", "status_memory"] {
+        connection.execute_batch(&format!("DROP TABLE {table}")).unwrap();
+    }
+    connection.pragma_update(None, "user_version", 1).unwrap();
+    (folder, 1)
+}
+
+#[test]
+fn the_tables_of_version_1_are_what_they_were() {
+    let digest = Digest::of(schema::FIRST_TABLES).to_string();
+    assert_eq!(digest, "5fe35c922bafc8e9b6040443e5b4991b35e2f753d9a4260f901c215c38d439b1");
+    let (folder, _) = first_version();
+    let mut there = Vec::new();
+    raw(&folder)
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+        .unwrap()
+        .query_map((), |row| row.get::<_, String>(0))
+        .unwrap()
+        .for_each(|name| there.push(name.unwrap()));
+    assert_eq!(there, ["challenges", "counts", "messages", "meta", "reports", "revoked"]);
+}
+
+#[test]
+fn a_ledger_of_version_1_is_brought_up_and_forgets_nothing() {
+    let (folder, rows) = first_version();
+    let ledger = folder.reopened();
+    assert_eq!(refused(Ask::new("m").of(&ledger)).0, Reason::DuplicateMessage);
+    assert_eq!(ledger.snapshot().unwrap().memory.revoked, ids(&["r"]));
+    refuse_with(&ledger, &relies_on(Some(0), "a", 10));
+    assert_eq!(ledger.snapshot().unwrap().memory.lists.len(), 1);
+    drop(ledger);
+    // And it stays one of this version.
+    let ledger = folder.reopened();
+    assert_eq!(ledger.snapshot().unwrap().memory.lists.len(), 1);
+    assert_eq!(ledger.verify_chain().unwrap().0, rows + 2);
+}
+
+#[test]
+fn an_altered_ledger_of_version_1_is_not_brought_up() {
+    for sql in [
+        "DROP TABLE challenges",
+        "CREATE TRIGGER forget AFTER INSERT ON messages BEGIN DELETE FROM messages; END",
+        "CREATE TABLE accepted_lists (issuer)",
+        "CREATE VIEW wanted_lists AS SELECT 1",
+    ] {
+        let (folder, _) = first_version();
+        raw(&folder).execute_batch(sql).unwrap();
+        unusable(SqliteLedger::open(&folder.file(), DOMAIN, SKEW), "altered");
+        let version: i64 = raw(&folder).pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        assert_eq!(version, 1, "nothing was changed");
+    }
+}
+
+#[test]
+fn many_processes_bring_up_one_ledger_once() {
+    let (folder, _) = first_version();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| assert_eq!(folder.reopened().snapshot().unwrap().memory.revoked, ids(&["r"])));
+        }
+    });
+}
+
+#[test]
+fn a_snapshot_sees_what_another_connection_learned() {
+    let folder = Folder::new();
+    let (one, other) = (folder.ledger(), folder.reopened());
+    let memory = |ledger: &SqliteLedger| ledger.snapshot().unwrap().memory;
+    assert_eq!(*memory(&one), StatusMemory::default());
+    one.mark_revoked(&one_of_each()).unwrap();
+    refuse_with(&one, &relies_on(Some(0), "a", 10));
+    assert_eq!(memory(&other).revoked, one_of_each());
+    assert_eq!(memory(&other).lists, relies_on(Some(0), "a", 10).lists);
+    refuse_with(&other, &relies_on(Some(1), "b", 20));
+    assert_eq!(memory(&one).lists, relies_on(Some(1), "b", 20).lists);
+    // What changes nothing is not read again.
+    let held = memory(&one);
+    refuse_with(&other, &relies_on(Some(1), "b", 20));
+    refuse_with(&other, &Learned::default());
+    assert!(std::sync::Arc::ptr_eq(&held, &memory(&one)));
+    drop((one, other));
+    let reopened = folder.reopened();
+    assert_eq!((&memory(&reopened).revoked, &memory(&reopened).lists), (&one_of_each(), &held.lists));
 }
 
 #[test]
@@ -153,6 +249,8 @@ fn altered_tables_are_not_opened() {
         "CREATE TRIGGER forget AFTER INSERT ON messages BEGIN DELETE FROM messages; END",
         "DROP TABLE messages; CREATE TABLE messages (context, holder, message_id, digest, decision_id, peer, sequence)",
         "CREATE TABLE more (x)",
+        "DROP TABLE revoked_entries",
+        "CREATE TRIGGER forget AFTER INSERT ON accepted_lists BEGIN DELETE FROM accepted_lists; END",
     ] {
         let folder = Folder::new();
         drop(folder.ledger());
@@ -228,7 +326,7 @@ fn two_processes_race_to_one_allow_each() {
 /// What the tables hold, for "nothing was written".
 fn contents(ledger: &SqliteLedger) -> Vec<i64> {
     let connection = ledger.lock().unwrap();
-    ["reports", "messages", "challenges", "counts"]
+    ["reports", "messages", "challenges", "counts", "revoked_entries", "accepted_lists", "wanted_lists"]
         .into_iter()
         .map(|table| {
             connection.query_row(&format!("SELECT count(*) FROM {table}"), (), |row| row.get(0)).unwrap()
@@ -240,12 +338,21 @@ fn contents(ledger: &SqliteLedger) -> Vec<i64> {
 fn a_fault_at_any_step_leaves_nothing() {
     let folder = Folder::new();
     for ledger in [folder.ledger(), SqliteLedger::in_memory_first(DOMAIN, SKEW).unwrap()] {
-        let ask = Ask::new("m").but(|ask| ask.exercised = [("p".to_owned(), once(Some(0)))].into());
+        let ask = Ask::new("m").but(|ask| {
+            ask.exercised = [("p".to_owned(), once(Some(0)))].into();
+            ask.learned = relies_on(Some(0), "a", 10);
+            ask.learned.revoked = one_of_each().entries;
+            ask.learned.wanted = [list("alice", "l")].into();
+        });
         for step in [
             "INSERT ON main.reports",
             "INSERT ON main.messages",
             "INSERT ON main.challenges",
             "INSERT ON main.counts",
+            "INSERT ON main.revoked_entries",
+            "INSERT ON main.accepted_lists",
+            "INSERT ON main.wanted_lists",
+            "UPDATE ON main.status_memory",
             "UPDATE ON main.meta",
         ] {
             for when in ["BEFORE", "AFTER"] {
@@ -255,24 +362,38 @@ fn a_fault_at_any_step_leaves_nothing() {
                 ledger.lock().unwrap().execute_batch(&fault).unwrap();
                 let answer = ask.but(|_| ()).of(&ledger);
                 assert!(matches!(answer, Err(LedgerError::Store(_))), "{when} {step}: {answer:?}");
-                assert_eq!(contents(&ledger), [0; 4], "{when} {step}");
+                assert_eq!(contents(&ledger), [0; 7], "{when} {step}");
                 ledger.lock().unwrap().execute_batch("DROP TRIGGER fault").unwrap();
             }
         }
         assert_eq!(admitted(ask.of(&ledger)).0.sequence(), 1);
-        assert_eq!(contents(&ledger), [1; 4]);
+        assert_eq!(contents(&ledger), [1; 7]);
     }
 }
 
 #[test]
 fn a_missing_table_refuses() {
-    for table in ["reports", "messages", "challenges", "counts", "revoked", "meta"] {
+    for table in [
+        "reports",
+        "messages",
+        "challenges",
+        "counts",
+        "revoked",
+        "meta",
+        "revoked_policies",
+        "revoked_entries",
+        "accepted_lists",
+        "wanted_lists",
+        "status_memory",
+    ] {
         let folder = Folder::new();
         let ledger = folder.ledger();
         raw(&folder).execute_batch(&format!("DROP TABLE {table}")).unwrap();
         let ask = Ask::new("m").but(|ask| {
             ask.exercised = [("p".to_owned(), once(Some(0)))].into();
-            ask.leans_on.insert("r".into());
+            ask.leans_on = one_of_each();
+            ask.learned = relies_on(Some(0), "a", 10);
+            ask.learned.wanted = [list("alice", "l")].into();
         });
         assert!(matches!(ask.of(&ledger), Err(LedgerError::Store(_))), "{table}");
     }
@@ -318,7 +439,7 @@ fn a_ledger_that_may_not_write_refuses() {
     let ledger = folder.ledger();
     ledger.lock().unwrap().pragma_update(None, "query_only", true).unwrap();
     assert!(matches!(Ask::new("m").of(&ledger), Err(LedgerError::Store(_))));
-    assert_eq!(contents(&ledger), [0; 4]);
+    assert_eq!(contents(&ledger), [0; 7]);
 }
 
 #[test]

@@ -59,7 +59,8 @@ impl Apart<'_> {
             let actor = failure.map_or(Ok(actor.as_slice()), Err);
             let genuine = |credential: &Credential| is_genuine(credential, self.snapshot, self.config, &Known::nothing());
             let verifier = self.verifier(root_principal, &genuine);
-            VerifiedChain::of_chains(&primary, actor, &verifier, &|| Ok(()), budget)
+            let chains = (primary.as_slice(), actor);
+            VerifiedChain::of_chains(chains, &verifier, &|| Ok(()), &mut verifier.status_check(), budget)
         };
         judge().map_err(Failure::into_refusal)
     }

@@ -3,6 +3,7 @@
 use super::super::support::{config, credential, ex, graph, snapshot};
 use super::*;
 use crate::credential::credential::{RelatedResource, StatusEntry};
+use crate::ledger::{ListKey, Revoked};
 use crate::limits::Limits;
 use crate::rdf::RdfMediaType;
 use oxrdf::NamedNode;
@@ -18,6 +19,8 @@ struct Run {
     config: Config,
     forged: Vec<&'static str>,
     keys_good_until: Instant,
+    /// What the last run learned.
+    learned: std::cell::RefCell<Learned>,
 }
 
 impl Run {
@@ -30,6 +33,7 @@ impl Run {
             config: config(),
             forged: Vec::new(),
             keys_good_until: Instant::MAX_UTC,
+            learned: std::cell::RefCell::default(),
         }
     }
 
@@ -51,7 +55,8 @@ impl Run {
         };
         let mut budget = Budget::new(&Limits::default());
         let credentials: Vec<_> = self.credentials.iter().cloned().map(Arc::new).collect();
-        VerifiedChain::of_papers(&credentials, &self.parts, &verifier, &mut budget, &Known::nothing())
+        let (learned, known) = (&mut self.learned.borrow_mut(), Known::nothing());
+        VerifiedChain::of_papers(&credentials, &self.parts, &verifier, learned, &mut budget, &known)
             .map_err(Failure::into_refusal)
     }
 
@@ -59,6 +64,10 @@ impl Run {
         let refusal = self.verify().unwrap_err();
         (refusal.reason(), refusal.evidence().phase, refusal.evidence().hop)
     }
+}
+
+fn revoked(run: &mut Run) -> &mut Revoked {
+    &mut std::sync::Arc::make_mut(&mut run.snapshot.memory).revoked
 }
 
 fn root() -> Credential {
@@ -218,7 +227,7 @@ fn policy_graph(id: &str, assigner: &str, assignee: &str, more: &str) -> oxrdf::
 fn a_status_entry_without_a_source_refuses() {
     let mut run = two();
     run.credentials[1].status = vec![StatusEntry::default()];
-    run.snapshot.revoked.insert(ex("p"));
+    revoked(&mut run).ids.insert(ex("p"));
     assert_eq!(run.refusal(), (Reason::StatusRetrievalError, Some(Phase::C), Some(1)));
 }
 
@@ -239,9 +248,97 @@ fn a_life_without_status_is_bounded() {
 fn what_was_seen_revoked_stays_revoked() {
     for (id, hop) in [(ex("p"), 0), (ex("q"), 1), ("urn:credential:q".to_owned(), 1)] {
         let mut run = two();
-        run.snapshot.revoked.insert(id);
+        revoked(&mut run).ids.insert(id);
         assert_eq!(run.refusal(), (Reason::Revoked, Some(Phase::C), Some(hop)));
     }
+}
+
+/// Threat 20: whose word counts.
+#[test]
+fn a_policy_is_revoked_by_its_assigner_or_an_ancestors_and_by_nobody_else() {
+    let says = |publisher: &str, policy: &str| RevokedPolicy { publisher: ex(publisher), policy: ex(policy) };
+    for (publisher, policy, hop) in [("owner", "p", 0), ("a", "q", 1), ("owner", "q", 1)] {
+        let mut run = two();
+        revoked(&mut run).policies.insert(says(publisher, policy));
+        assert_eq!(run.refusal(), (Reason::Revoked, Some(Phase::C), Some(hop)), "{publisher} {policy}");
+    }
+    for (publisher, policy) in [("a", "p"), ("agent", "q"), ("agent", "p"), ("stranger", "p"), ("owner", "r")]
+    {
+        let mut run = two();
+        revoked(&mut run).policies.insert(says(publisher, policy));
+        assert!(run.verify().is_ok(), "{publisher} {policy}");
+    }
+}
+
+/// The actor chain is another chain: its root is the leaf delegate, and the owner is no ancestor of it.
+#[test]
+fn a_revocation_counts_in_its_own_chain() {
+    let composed = |publisher: &str, policy: &str| {
+        let mut run = Run::new(vec![root(), leaf(), actor_chain()]);
+        revoked(&mut run).policies.insert(RevokedPolicy { publisher: ex(publisher), policy: ex(policy) });
+        run.verify().map(|chain| chain.composition_failure().map(|denial| denial.detail.clone()))
+    };
+    assert!(composed("agent", "s").unwrap().unwrap().contains("REVOKED"));
+    assert_eq!(composed("owner", "s").unwrap(), None);
+    assert_eq!(composed("agent", "q").unwrap(), None);
+}
+
+#[test]
+fn a_revocation_comes_after_status() {
+    let mut run = two();
+    let statement = RevokedPolicy { publisher: ex("owner"), policy: ex("p") };
+    revoked(&mut run).policies.insert(statement);
+    run.credentials[1].status = vec![StatusEntry::default()];
+    assert_eq!(run.refusal(), (Reason::StatusRetrievalError, Some(Phase::C), Some(1)));
+}
+
+fn pointing_to(url: &str) -> Vec<StatusEntry> {
+    vec![StatusEntry {
+        types: vec![crate::vocab::cred::STATUS_LIST_ENTRY.to_owned()],
+        purpose: vec!["revocation".to_owned()],
+        index: vec!["7".to_owned()],
+        list: vec![url.to_owned()],
+        size: Vec::new(),
+    }]
+}
+
+/// Threat 21: who has a say in what is fetched.
+#[test]
+fn lists_are_wanted_for_chains_that_verified_and_for_no_others() {
+    const ROOTS: &str = "https://owner.example/status";
+    const LEAFS: &str = "https://a.example/status";
+    let with_status = || {
+        let mut run = two();
+        run.credentials[0].status = pointing_to(ROOTS);
+        run.credentials[1].status = pointing_to(LEAFS);
+        run
+    };
+    let wanted = |run: &Run| {
+        let _ = run.verify();
+        run.learned.borrow().wanted.iter().cloned().collect::<Vec<_>>()
+    };
+    let run = with_status();
+    assert_eq!(run.refusal(), (Reason::StatusRetrievalError, Some(Phase::C), Some(0)));
+    let list = |issuer: &str, url: &str| ListKey { issuer: ex(issuer), url: url.to_owned() };
+    assert_eq!(wanted(&run), [list("a", LEAFS), list("owner", ROOTS)]);
+
+    let mut forged = with_status();
+    forged.forged = vec!["urn:credential:q"];
+    let mut of_nobody = with_status();
+    of_nobody.root = ex("stranger");
+    let mut unlinked = with_status();
+    unlinked.credentials[0].authorizes = Some(ex("somebody"));
+    let mut unbound_policy = with_status();
+    unbound_policy.credentials[1] = Credential { status: pointing_to(LEAFS), ..unbound(leaf(), "q") };
+    for run in [forged, of_nobody, unlinked, unbound_policy] {
+        assert_eq!(wanted(&run), []);
+    }
+    // A second chain teaches once it is itself verified, and not before.
+    let mut composed = Run::new(vec![root(), leaf(), actor_chain()]);
+    composed.credentials[2].status = pointing_to(LEAFS);
+    assert_eq!(wanted(&composed), [list("agent", LEAFS)]);
+    composed.forged = vec!["urn:credential:s"];
+    assert_eq!(wanted(&composed), []);
 }
 
 #[test]

@@ -153,7 +153,8 @@ impl PolicyStage<'_> {
     fn mandate(&self, action: &ActionUnderTest, earlier: u64) -> Result<ChainGrant, Box<Denial>> {
         let asked = self.odrl_request(self.chain.leaf_delegate(), action, earlier);
         let chain = Chain { policies: &self.primary, request: &asked, root_is_owner: true };
-        let mut grant = chain.evaluate(&self.request.snapshot.revoked, self.config.max_chain_length)?;
+        let mut grant =
+            chain.evaluate(&self.request.snapshot.memory.revoked.ids, self.config.max_chain_length)?;
         credentials_cover(self.chain.hops(), action)?;
         if self.of_message && action.action == acl::CONTROL {
             let until = self.passing_on(&chain, action)?;
@@ -181,7 +182,8 @@ impl PolicyStage<'_> {
         let secondary = Chain { policies: &self.secondary, request: &asked, root_is_owner: false };
         if self.actor != leaf {
             self.is_chain_of_leaf(leaf)?;
-            grant = secondary.evaluate(&self.request.snapshot.revoked, self.config.max_actor_hops)?;
+            grant =
+                secondary.evaluate(&self.request.snapshot.memory.revoked.ids, self.config.max_actor_hops)?;
             credentials_cover(self.chain.actor_hops(), action)?;
             if self.of_message && action.action == acl::CONTROL {
                 let until = self.passing_on(&secondary, action)?;

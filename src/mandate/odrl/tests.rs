@@ -16,10 +16,13 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 mod chain;
+mod chains;
 mod grant;
 mod properties;
 mod reading;
 mod rules;
+mod tables;
+
 pub(super) const PREFIXES: &str = "@prefix odrl: <http://www.w3.org/ns/odrl/2/> .
 @prefix odrld: <https://w3id.org/jeswr/odrl-delegation#> .
 @prefix acl: <http://www.w3.org/ns/auth/acl#> .

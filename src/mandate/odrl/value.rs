@@ -5,7 +5,7 @@
 use crate::request::Instant;
 use crate::vocab::rdf;
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
-use oxrdf::{Term, TermRef};
+use oxrdf::{NamedNode, Term, TermRef};
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -128,7 +128,8 @@ impl Value {
             return None;
         }
         match kind {
-            Kind::Iri => Some(Typed::Iri(text.clone())),
+            // A text that is no IRI is no value of this type: unlike every IRI would be too much to say.
+            Kind::Iri => NamedNode::new(text.as_str()).ok().map(|iri| Typed::Iri(iri.into_string())),
             Kind::Text => Some(Typed::Text(text.clone(), language.clone())),
             Kind::Boolean => match text.as_str() {
                 "true" | "1" => Some(Typed::Boolean(true)),

@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 const READ: &str = "odrl:permission [ odrl:action odrl:read ]";
 
 /// One decision of the stage: the owner's mandate for `ex:agent`, who acts, unless a test says otherwise.
+#[derive(Clone)]
 struct Case {
     hops: Vec<Credential>,
     actor_hops: Vec<Credential>,
@@ -172,7 +173,7 @@ fn the_end_of_a_constraint_ends_the_grant() {
 #[test]
 fn a_revoked_policy_denies_here_too() {
     let mut case = Case::new(READ);
-    case.request.snapshot.revoked.insert(ex("p"));
+    std::sync::Arc::make_mut(&mut case.request.snapshot.memory).revoked.ids.insert(ex("p"));
     assert_eq!(case.reason(), Some(Reason::PolicyDenied));
 }
 
@@ -488,4 +489,38 @@ fn a_message_exercises_a_count_once_for_each_action() {
     later.request.snapshot.counts.insert(key, 2);
     assert_eq!(later.reason(), Some(Reason::PolicyDenied));
     assert_eq!(counted("gteq", "2").reason(), Some(Reason::PolicyDenied), "the first of them is the first");
+}
+
+proptest::proptest! {
+    /// Composition never allows what either chain refuses, whatever the two say; nor what a prohibition of either one
+    /// says of the actor.
+    #[test]
+    fn composition_never_allows_what_either_chain_refuses(
+        (primary, secondary) in (super::properties::body(), super::properties::body()),
+        purpose in super::properties::purpose(),
+    ) {
+        let mut case = composed(&primary, &secondary);
+        if let Some(purpose) = purpose {
+            case = case.state("purpose", purpose);
+        }
+        if let Ok(grant) = case.evaluate() {
+            let mut first = Case { actor: ex("agent"), actor_hops: Vec::new(), ..case.clone() };
+            proptest::prop_assert!(first.evaluate().is_ok(), "the owner's chain alone");
+            // The delegate's own chain, as if the delegate owned the target.
+            let mut second = credential("s", "agent", "worker", &secondary);
+            second.policy.clone_from(&case.actor_hops[0].policy);
+            first.hops = vec![second];
+            first.actor = ex("worker");
+            proptest::prop_assert!(first.evaluate().is_ok(), "the delegate's chain alone");
+            proptest::prop_assert_eq!(grant.exercised().len(), 2);
+            for prohibited in [
+                composed(&format!("{primary} ; odrl:prohibition [ odrl:action odrl:read ; odrl:assignee ex:worker ]"), &secondary),
+                composed(&format!("{primary} ; odrl:prohibition [ odrl:action odrl:grantUse ]"), &secondary),
+                composed(&primary, &format!("{secondary} ; odrl:prohibition [ odrl:action odrl:use ]")),
+            ] {
+                let prohibited = Case { actions: case.actions.clone(), ..prohibited };
+                proptest::prop_assert!(prohibited.evaluate().is_err());
+            }
+        }
+    }
 }

@@ -61,6 +61,28 @@ fn document((permissions, prohibitions, conflict): &(Vec<String>, Vec<String>, &
     format!("ex:p a odrl:Set ; odrl:assigner ex:owner ; odrl:conflict {conflict} {rules} .")
 }
 
+/// The rules of a policy, without its conflict strategy: what matters for a chain.
+pub(super) fn body() -> impl Strategy<Value = String> {
+    (rules(), proptest::bool::weighted(0.6)).prop_map(|((permissions, prohibitions, conflict), plain)| {
+        let plain = plain.then(|| "odrl:permission [ odrl:action odrl:read ]".to_owned());
+        let permissions = permissions.iter().map(|rule| format!("odrl:permission {rule}"));
+        // One prohibition at most, or hardly anything composes.
+        let prohibitions = prohibitions.iter().skip(1).map(|rule| format!("odrl:prohibition {rule}"));
+        let strategy = format!("odrl:conflict {conflict}");
+        plain
+            .into_iter()
+            .chain(permissions)
+            .chain(prohibitions)
+            .chain([strategy])
+            .collect::<Vec<_>>()
+            .join(" ; ")
+    })
+}
+
+pub(super) fn purpose() -> impl Strategy<Value = Option<&'static str>> {
+    select(&[None, Some("https://x.example/r"), Some("https://x.example/s")][..])
+}
+
 fn ask() -> impl Strategy<Value = Ask> {
     let iris = || {
         proptest::collection::vec(
@@ -84,8 +106,6 @@ fn permits(policy: &Policy, request: &OdrlRequest) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
-
     #[test]
     fn adding_a_prohibition_never_permits(rules in rules(), more in rule(), ask in ask()) {
         let before = permits(&policy(&document(&rules)), &ask.request());

@@ -1,0 +1,15 @@
+//! Where inputs come from that are not in the message: documents by URL, and revocation feeds.
+//!
+//! This folder owns the cache on disk of what was retrieved ([`DocumentCache`]: status lists, did:web documents, WebID
+//! documents), which URL stands for which controller (`address`), and what a revocation feed says ([`RevocationFeed`]).
+//! All of it is read when the configuration is loaded, never while a message is decided. Nothing here fetches: a person
+//! puts documents into the cache (`writgate source add`), and a fetcher would do it by the same [`DocumentCache::put`].
+
+mod address;
+mod cache;
+mod revocations;
+
+pub(crate) use address::{controller_url, is_document_url};
+pub use cache::{CachedDocument, DocumentCache, SourceError};
+pub use revocations::RevocationFeed;
+pub(crate) use revocations::statements;
