@@ -213,7 +213,8 @@ fn stages(
 
     enter(draft, Stage::Chain);
     let parts = &envelope.policy_parts;
-    let chain = VerifiedChain::verify(&presentation, parts, &actions, request, config, learned, &mut budget, known);
+    let chain =
+        VerifiedChain::verify(&presentation, parts, &actions, request, config, learned, &mut budget, known);
     draft.status_lists(learned, request);
     let chain = chain?;
     draft.chain(&chain, request, config);

@@ -112,7 +112,9 @@ impl Bench {
         self.say_stages(stages, 1);
         let mut jws = ask;
         jws.credentials = vec![self.world.mandate_draft()?.issue_jose()?];
-        for (name, papers) in [("one hop, vc+jwt, cold", Papers::New), ("one hop, vc+jwt, warm", Papers::Seen)] {
+        for (name, papers) in
+            [("one hop, vc+jwt, cold", Papers::New), ("one hop, vc+jwt, warm", Papers::Seen)]
+        {
             self.say(name, self.time(&jws, papers)?.0, 1);
         }
         Ok(())

@@ -56,8 +56,13 @@ pub(crate) fn credential(
         .map(|proof| read_proof(proof, &mut document, ProofOf::Credential, limits, budget))
         .collect::<Result<_, _>>()?;
     let securing = Securing::DataIntegrity(proofs);
-    let mut credential =
-        Credential::of_mandate(Signed { profile: Profile::ContextFree, graph, digest, securing, recognised: false })?;
+    let mut credential = Credential::of_mandate(Signed {
+        profile: Profile::ContextFree,
+        graph,
+        digest,
+        securing,
+        recognised: false,
+    })?;
     // The graph has no order. The document's is that in which entries are judged.
     credential.status =
         entries.into_iter().map(|entry| entry.read(&credential.graph)).collect::<Result<_, PaperError>>()?;

@@ -274,7 +274,9 @@ impl Signed {
         let proofs = secured
             .proofs
             .iter()
-            .map(|proof| Proof::read(proof, &secured.context, &mut document, ProofOf::Credential, limits, budget))
+            .map(|proof| {
+                Proof::read(proof, &secured.context, &mut document, ProofOf::Credential, limits, budget)
+            })
             .collect::<Result<Vec<_>, _>>()?;
         // By this name, the type gives `proof` its meaning, and that member was taken off.
         let is_plain = match secured.unsecured.get("type") {

@@ -165,7 +165,8 @@ impl<'f> Known<'f> {
         read: impl FnOnce(&mut Budget) -> Result<Credential, PaperError>,
     ) -> Result<Arc<Credential>, PaperError> {
         let octets = self.facts.and_then(|_| serde_json::to_vec(paper).ok());
-        let key = octets.and_then(|octets| self.key("credential", &[format!("{profile:?}").as_bytes(), &octets]));
+        let key =
+            octets.and_then(|octets| self.key("credential", &[format!("{profile:?}").as_bytes(), &octets]));
         if let Some(Fact::Credential(credential, cost)) = self.find(key.as_ref())
             && budget.spend(&cost)
         {
@@ -282,7 +283,8 @@ impl Fact {
 
 /// Claims are copies of terms of the graph, so it counts twice.
 fn octets_of_credential(credential: &Credential) -> usize {
-    let proofs = credential.securing.proofs().iter().map(|proof| ITEM_OCTETS + 2 * octets_of_graph(&proof.options));
+    let proofs =
+        credential.securing.proofs().iter().map(|proof| ITEM_OCTETS + 2 * octets_of_graph(&proof.options));
     2 * octets_of_graph(&credential.graph) + proofs.sum::<usize>() + 4 * ITEM_OCTETS
 }
 

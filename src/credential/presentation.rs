@@ -104,7 +104,7 @@ impl VerifiedPresentation {
             None => return Err(PaperError::new(Reason::AuthorizationMissing, "no authorization part")),
             Some(PresentationPart::Jose { jws }) => {
                 jose_presentation::presentation(jws, bounds.limits, budget, known)?
-            },
+            }
             Some(PresentationPart::DataIntegrity { document })
                 if bounds.context_free && is_context_free(document) =>
             {

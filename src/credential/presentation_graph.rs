@@ -50,7 +50,8 @@ impl Presentation {
         budget: &mut Budget,
         known: &Known<'_>,
     ) -> Result<Self, PaperError> {
-        let members = document.as_object().ok_or_else(|| PaperError::malformed("a paper is a JSON object"))?;
+        let members =
+            document.as_object().ok_or_else(|| PaperError::malformed("a paper is a JSON object"))?;
         let context = members
             .get("@context")
             .ok_or_else(|| PaperError::malformed("a paper without @context is not JSON-LD"))?;
@@ -137,7 +138,11 @@ pub(crate) fn quads_of_parts(document: &Value) -> Option<Vec<Quad>> {
 }
 
 fn without_proof(members: &Map<String, Value>) -> Value {
-    members.iter().filter(|(name, _)| *name != "proof").map(|(name, value)| (name.clone(), value.clone())).collect()
+    members
+        .iter()
+        .filter(|(name, _)| *name != "proof")
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 /// A presentation's own node, and its holder.
@@ -223,7 +228,11 @@ fn check_limits(own_proofs: usize, papers: &[&Value], limits: &Limits) -> Result
 }
 
 /// The quads of a presentation that says nothing but its holder and these credentials.
-fn as_read(node: NamedOrBlankNodeRef<'_>, holder: Option<&str>, credentials: &[Arc<Credential>]) -> Vec<Quad> {
+fn as_read(
+    node: NamedOrBlankNodeRef<'_>,
+    holder: Option<&str>,
+    credentials: &[Arc<Credential>],
+) -> Vec<Quad> {
     let mut quads = Vec::new();
     let node = match node {
         NamedOrBlankNodeRef::BlankNode(_) => BlankNode::new_unchecked("presentation").into(),

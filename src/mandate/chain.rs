@@ -72,7 +72,10 @@ impl VerifiedChain {
     /// # Errors
     /// `CHAIN_MALFORMED` (assembly), `LIMIT_EXCEEDED`, then the reasons of phases A, B and C, in the order of
     /// `mandate.md` 4.
-    #[expect(clippy::too_many_arguments, reason = "each is another kind of thing that the chain is judged by")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is another kind of thing that the chain is judged by"
+    )]
     pub(crate) fn verify(
         presentation: &VerifiedPresentation,
         policy_parts: &[RdfPart],
@@ -92,8 +95,9 @@ impl VerifiedChain {
             genuine: &genuine,
             status_rules: StatusRules::OF_MESSAGES,
         };
-        let chain = Self::of_papers(presentation.credentials(), policy_parts, &verifier, learned, budget, known)
-            .map_err(Failure::into_refusal)?;
+        let chain =
+            Self::of_papers(presentation.credentials(), policy_parts, &verifier, learned, budget, known)
+                .map_err(Failure::into_refusal)?;
         // Each paper of the presentation is then a hop of a chain that was verified whole.
         if chain.composition_failure.is_none() {
             known.keep();

@@ -274,11 +274,7 @@ impl<'form> Sorted<'form> {
 }
 
 /// The envelope, but for a presentation of data and the rest.
-fn envelope(
-    facts: MessageFacts,
-    sorted: &Sorted<'_>,
-    intent: Part<'_>,
-) -> Result<Envelope, Refusal> {
+fn envelope(facts: MessageFacts, sorted: &Sorted<'_>, intent: Part<'_>) -> Result<Envelope, Refusal> {
     let media_type = intent.media_type().and_then(readable_rdf).ok_or_else(|| unsupported(&intent))?;
     let mut presentation = None;
     let mut policy_parts = Vec::new();

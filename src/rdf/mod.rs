@@ -92,9 +92,13 @@ impl Budget {
     pub(crate) fn spend(&mut self, Spent(cost): &Spent) -> bool {
         let left = || {
             Some(Self {
-                canonicalization_calls: self.canonicalization_calls.checked_sub(cost.canonicalization_calls)?,
+                canonicalization_calls: self
+                    .canonicalization_calls
+                    .checked_sub(cost.canonicalization_calls)?,
                 canonicalizations: self.canonicalizations.checked_sub(cost.canonicalizations)?,
-                canonicalization_steps: self.canonicalization_steps.checked_sub(cost.canonicalization_steps)?,
+                canonicalization_steps: self
+                    .canonicalization_steps
+                    .checked_sub(cost.canonicalization_steps)?,
             })
         };
         match left() {

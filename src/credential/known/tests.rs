@@ -183,7 +183,8 @@ fn reading_what_is_known_costs_what_reading_does() {
             let lowered = Limits { canonicalization_calls: calls, canonicalizations, ..limits.clone() };
             let (mut cold, mut warm) = (Budget::new(&lowered), Budget::new(&lowered));
             let without = Presentation::read(&presentation, &limits, &mut cold);
-            let with = Presentation::read_knowing(&presentation, &limits, &mut warm, &Known::new(&facts, &limits));
+            let with =
+                Presentation::read_knowing(&presentation, &limits, &mut warm, &Known::new(&facts, &limits));
             assert_eq!(with.as_ref().err(), without.as_ref().err(), "{calls} {canonicalizations}");
             assert_eq!(warm, cold, "{calls} {canonicalizations}");
             outcomes.push(with.is_ok());
@@ -216,7 +217,10 @@ fn time_and_revocation_are_asked_behind_what_is_known() {
     let warm = example.warm();
     let credential = example.world.mandate().unwrap();
     let mut revoked = example.request(&warm, &example.ask());
-    Arc::make_mut(&mut revoked.snapshot.memory).revoked.ids.insert(credential["id"].as_str().unwrap().to_owned());
+    Arc::make_mut(&mut revoked.snapshot.memory)
+        .revoked
+        .ids
+        .insert(credential["id"].as_str().unwrap().to_owned());
     assert_eq!(reason(&warm.evaluate(&revoked)), Some(Reason::Revoked));
     let later = Example { now: "2040-01-01T00:00:00Z".parse().unwrap(), ..Example::new() };
     let engine = later.engine(|_| ()).with_known(warm.known());
@@ -315,10 +319,7 @@ fn a_poisoned_lock_neither_stops_nor_allows_anything() {
     engine.known().poison();
     let mut forged = example.ask();
     forged.credentials[0]["validUntil"] = json!("2035-12-31T00:00:00Z");
-    assert_eq!(
-        reason(&engine.evaluate(&example.request(&engine, &forged))),
-        Some(Reason::InvalidSignature)
-    );
+    assert_eq!(reason(&engine.evaluate(&example.request(&engine, &forged))), Some(Reason::InvalidSignature));
     assert_eq!(engine.known().len(), 0);
     let request = example.request(&engine, &example.ask());
     assert!(matches!(engine.evaluate(&request).outcome, Outcome::Granted(_)));

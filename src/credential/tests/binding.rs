@@ -66,7 +66,8 @@ fn bind_with(
 ) -> Result<BoundPolicy, Reason> {
     let credential = read(document).unwrap();
     let known = Known::nothing();
-    resolve(&credential, parts, store, trust, &Limits::default(), &mut budget(), &known).map_err(|error| error.reason)
+    resolve(&credential, parts, store, trust, &Limits::default(), &mut budget(), &known)
+        .map_err(|error| error.reason)
 }
 
 fn bind(document: &Value, parts: &[RdfPart]) -> Result<BoundPolicy, Reason> {

@@ -57,7 +57,9 @@ impl Apart<'_> {
             let primary: Vec<&Paper<'_>> = primary.iter().collect();
             let actor: Vec<&Paper<'_>> = actor.iter().collect();
             let actor = failure.map_or(Ok(actor.as_slice()), Err);
-            let genuine = |credential: &Credential| is_genuine(credential, self.snapshot, self.config, &Known::nothing());
+            let genuine = |credential: &Credential| {
+                is_genuine(credential, self.snapshot, self.config, &Known::nothing())
+            };
             let verifier = self.verifier(root_principal, &genuine);
             let chains = (primary.as_slice(), actor);
             VerifiedChain::of_chains(chains, &verifier, &|| Ok(()), &mut verifier.status_check(), budget)
@@ -77,7 +79,9 @@ impl Apart<'_> {
         budget: &mut Budget,
     ) -> Result<(), Reason> {
         let mut judge = || {
-            let genuine = |credential: &Credential| is_genuine(credential, self.snapshot, self.config, &Known::nothing());
+            let genuine = |credential: &Credential| {
+                is_genuine(credential, self.snapshot, self.config, &Known::nothing())
+            };
             let verifier = self.verifier(&credential.issuer, &genuine);
             verifier.genuine(credential)?;
             delegates_for_itself(credential)?;
@@ -93,7 +97,8 @@ impl Apart<'_> {
 
     /// The first failure of phase A alone, else the failure of each status entry, in order.
     pub(crate) fn status(&self, credential: &Credential, budget: &mut Budget) -> Vec<Reason> {
-        let genuine = |credential: &Credential| is_genuine(credential, self.snapshot, self.config, &Known::nothing());
+        let genuine =
+            |credential: &Credential| is_genuine(credential, self.snapshot, self.config, &Known::nothing());
         let verifier = self.verifier(&credential.issuer, &genuine);
         if let Err(failure) = verifier.genuine(credential) {
             return vec![failure.error.reason];

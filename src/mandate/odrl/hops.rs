@@ -218,13 +218,7 @@ impl<'a> Chain<'a> {
         let Some(policy) = self.policies.get(hop).copied() else {
             return Err(self.deny(hop, "the chain has a gap"));
         };
-        let asked = Question {
-            request: self.request,
-            agent,
-            action,
-            depth: None,
-            by_root: false,
-        };
+        let asked = Question { request: self.request, agent, action, depth: None, by_root: false };
         match Judge::prohibition(policy, asked) {
             Some(rule) => Err(self.prohibited(hop, asked, rule)),
             None => Ok(self.prohibitions_unchanged_until(policy)),
@@ -247,13 +241,7 @@ impl<'a> Chain<'a> {
     }
 
     fn question(&self, hop: usize, agent: &'a str, action: &'a str, depth: Option<u64>) -> Question<'a> {
-        Question {
-            request: self.request,
-            agent,
-            action,
-            depth,
-            by_root: self.root_is_owner && hop == 0,
-        }
+        Question { request: self.request, agent, action, depth, by_root: self.root_is_owner && hop == 0 }
     }
 
     /// Adds what a policy's matched permissions bring with them.

@@ -129,7 +129,10 @@ fn presentations_of_another_form_are_read_whole() {
         with("/verifiableCredential/1/credentialSubject/action", json!({"id": "_:b"})),
         with(
             "/verifiableCredential/1/type",
-            json!(["https://www.w3.org/2018/credentials#VerifiableCredential", "AgentAuthorizationCredential"]),
+            json!([
+                "https://www.w3.org/2018/credentials#VerifiableCredential",
+                "AgentAuthorizationCredential"
+            ]),
         ),
         more,
         unsigned,
@@ -193,7 +196,18 @@ fn a_propertys_context_that_follows_a_types_is_not_recognised() {
 /// Inline contexts, mostly of simple definitions.
 fn any_context() -> impl Strategy<Value = Value> {
     let names = prop::sample::select(vec![
-        "a", "b", "p", "urn", "https", "svc", "type", "issuer", "policy", "b:c", "proof", "proofValue",
+        "a",
+        "b",
+        "p",
+        "urn",
+        "https",
+        "svc",
+        "type",
+        "issuer",
+        "policy",
+        "b:c",
+        "proof",
+        "proofValue",
     ]);
     let definitions = prop::sample::select(vec![
         json!("urn:t#"),
