@@ -284,8 +284,14 @@ fn what_was_not_verified_leaves_nothing() {
     draft.key = example.world.mallory.clone();
     let mut own_root = example.ask();
     own_root.credentials = vec![draft.issue().unwrap()];
+    // A forged paper in the second of two chains: composition refuses it, after the first was verified.
+    let mut composed = example.ask();
+    let chain = example.world.composed_chain().unwrap();
+    composed.credentials = chain.iter().map(|draft| draft.issue().unwrap()).collect();
+    composed.credentials[2]["validUntil"] = json!("2035-12-31T00:00:00Z");
     for (ask, expected) in [
         (forged, Reason::InvalidSignature),
+        (composed, Reason::IdentityCompositionFailed),
         (unanswered, Reason::ChallengeMismatch),
         // Its signature is good, and its chain starts with somebody whom nobody trusts.
         (own_root, Reason::BindingMismatch),
