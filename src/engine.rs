@@ -6,7 +6,7 @@
 
 use crate::audit::Draft;
 use crate::config::{Config, ConfigError};
-use crate::credential::VerifiedPresentation;
+use crate::credential::{Known, KnownFacts, VerifiedPresentation};
 use crate::decision::{Evaluation, Grant, NotOurs, Outcome};
 use crate::explain::Explanation;
 use crate::ledger::{Learned, Ledger, LedgerError, Revoked};
@@ -35,6 +35,8 @@ pub struct Engine {
     config: Arc<Config>,
     ledger: Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
+    /// What is known of papers that were seen before. No answer depends on it.
+    known: Arc<KnownFacts>,
 }
 
 /// Where `decide` takes the time from. `evaluate` never asks.
@@ -71,7 +73,8 @@ impl Engine {
                 .mark_revoked(&revoked)
                 .map_err(|cause| ConfigError::new("revocations", cause.to_string()))?;
         }
-        Ok(Self { config: Arc::new(config), ledger, clock })
+        let known = Arc::new(KnownFacts::new(config.cache_bytes));
+        Ok(Self { config: Arc::new(config), ledger, clock, known })
     }
 
     /// The checked configuration.
@@ -103,6 +106,11 @@ impl Engine {
         }
     }
 
+    /// Forgets what is known of papers that were seen before. No answer depends on it.
+    pub(crate) fn forget_papers(&self) {
+        self.known.clear();
+    }
+
     /// Runs stages 1 to 9. Asked again with an equal request, it answers alike, down to the octets of the report body.
     pub fn evaluate(&self, request: &Request) -> Evaluation {
         self.evaluate_watched(request, &mut |_| ())
@@ -112,12 +120,16 @@ impl Engine {
     /// be, and the smallest change that would permit it. `None` where it does not refuse.
     pub(crate) fn explain(&self, request: &Request) -> Option<Explanation> {
         let (mut draft, mut learned) = (Draft::new(request, &self.config), Learned::default());
-        let explain = || match before_policy(request, &self.config, &mut draft, &mut learned, &mut |_| ()) {
-            Err(refusal) => Some(Explanation::of_refusal(&refusal)),
-            Ok(None) => None,
-            Ok(Some(proven)) => {
-                let holder = proven.presentation.holder();
-                PolicyGrant::explain(&proven.chain, &proven.actions, holder, request, &self.config)
+        let known = Known::nothing();
+        let explain = || {
+            let judged = before_policy(request, &self.config, &known, &mut draft, &mut learned, &mut |_| ());
+            match judged {
+                Err(refusal) => Some(Explanation::of_refusal(&refusal)),
+                Ok(None) => None,
+                Ok(Some(proven)) => {
+                    let holder = proven.presentation.holder();
+                    PolicyGrant::explain(&proven.chain, &proven.actions, holder, request, &self.config)
+                }
             }
         };
         // As in `evaluate`; and whatever panics has no explanation.
@@ -129,9 +141,14 @@ impl Engine {
         let mut draft = Draft::new(request, &self.config);
         let mut learned = Learned::default();
         // A panic can only come from a dependency. The draft is plain data, each field of it whole or absent.
-        let judged =
-            catch_unwind(AssertUnwindSafe(|| stages(request, &self.config, &mut draft, &mut learned, watch)))
-                .unwrap_or_else(|_| Err(Refusal::internal(draft.stage(), "a dependency panicked")));
+        let known = Known::new(&self.known, &self.config.limits);
+        let judged = catch_unwind(AssertUnwindSafe(|| {
+            stages(request, &self.config, &known, &mut draft, &mut learned, watch)
+        }));
+        let judged = judged.unwrap_or_else(|_| {
+            self.known.clear();
+            Err(Refusal::internal(draft.stage(), "a dependency panicked"))
+        });
         let (outcome, report) = match judged {
             Ok(Judged::Granted(grant)) => {
                 let report = draft.granted(&grant);
@@ -144,6 +161,18 @@ impl Engine {
             }
         };
         Evaluation { outcome, report, learned }
+    }
+}
+
+#[cfg(test)]
+impl Engine {
+    /// What this engine knows, to be looked at or shared with an engine of another configuration.
+    pub(crate) fn known(&self) -> &Arc<KnownFacts> {
+        &self.known
+    }
+
+    pub(crate) fn with_known(self, known: &Arc<KnownFacts>) -> Self {
+        Self { known: Arc::clone(known), ..self }
     }
 }
 
@@ -167,11 +196,12 @@ struct Proven {
 fn stages(
     request: &Request,
     config: &Config,
+    known: &Known<'_>,
     draft: &mut Draft,
     learned: &mut Learned,
     watch: &mut dyn FnMut(Stage),
 ) -> Result<Judged, Refusal> {
-    let Some(proven) = before_policy(request, config, draft, learned, watch)? else {
+    let Some(proven) = before_policy(request, config, known, draft, learned, watch)? else {
         return Ok(Judged::NotOurs);
     };
     let Proven { envelope, protocol, intent, actions, presentation, chain, references } = proven;
@@ -189,6 +219,7 @@ fn stages(
 fn before_policy(
     request: &Request,
     config: &Config,
+    known: &Known<'_>,
     draft: &mut Draft,
     learned: &mut Learned,
     watch: &mut dyn FnMut(Stage),
@@ -224,14 +255,22 @@ fn before_policy(
     draft.actions(&actions, request);
 
     enter(draft, Stage::Presentation);
-    let presentation =
-        VerifiedPresentation::verify(&envelope, intent.intent(), &protocol, request, config, &mut budget)?;
+    let presentation = VerifiedPresentation::verify(
+        &envelope,
+        intent.intent(),
+        &protocol,
+        request,
+        config,
+        &mut budget,
+        known,
+    )?;
     draft.presentation(&presentation);
     actions.agrees_with(presentation.holder())?;
 
     enter(draft, Stage::Chain);
     let parts = &envelope.policy_parts;
-    let chain = VerifiedChain::verify(&presentation, parts, &actions, request, config, learned, &mut budget);
+    let chain =
+        VerifiedChain::verify(&presentation, parts, &actions, request, config, learned, &mut budget, known);
     draft.status_lists(learned, request);
     let chain = chain?;
     draft.chain(&chain, request, config);

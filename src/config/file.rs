@@ -63,6 +63,8 @@ pub struct ConfigFile {
     context_free_credentials: bool,
     /// Hops of the longest chain.
     max_chain_length: Option<usize>,
+    /// Octets, about, that facts about papers may take between decisions; 0 keeps none.
+    cache_bytes: Option<usize>,
     /// The bounds of a decision: of messages, that is. The operator's own documents are read under the default ones.
     #[serde(default)]
     limits: Limits,
@@ -208,6 +210,9 @@ impl ConfigFile {
         }
         if let Some(hops) = self.max_chain_length {
             builder = builder.with_max_chain_length(hops);
+        }
+        if let Some(octets) = self.cache_bytes {
+            builder = builder.with_cache_bytes(octets);
         }
         builder
     }

@@ -4,10 +4,11 @@ use super::content_digest::ContentDigest;
 use super::context_free::with_policy_class;
 use super::credential::{PolicyClaim, Profile, RelatedResource};
 use super::node::as_node;
-use super::{Credential, PaperError};
+use super::{Credential, Known, PaperError};
 use crate::config::{PolicyStore, StoredPolicy};
 use crate::limits::Limits;
 use crate::mandate::chain::BindingForm;
+use crate::mandate::odrl::{Policy, PolicyError};
 use crate::message::admit::readable_rdf;
 use crate::message::{Digest, RdfPart};
 use crate::rdf::{Budget, RdfError, RdfMediaType, canon, parse_graph};
@@ -15,14 +16,15 @@ use crate::refusal::Reason;
 use crate::vocab::svc;
 use oxrdf::{Graph, NamedOrBlankNode, NamedOrBlankNodeRef};
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
-/// The policy content that a credential's issuer signed for. Whether it is one well-formed policy, and whether its id is
-/// the credential's claim, is for the reader of policies.
+/// The policy that a credential's issuer signed for. Whether its id is the credential's claim is for assembly.
 #[derive(Debug, Clone)]
 pub(crate) struct BoundPolicy {
-    /// The policy document's own graph, or the part of the signed graph that is reachable from the embedded node.
-    pub(crate) graph: Graph,
-    /// `svc:policy`: for a reference, the IRI that the policy's id must be; for an embedded policy, its node in `graph`.
+    /// As its document's own graph says it, or the part of the signed graph that is reachable from the embedded node; or
+    /// why that is no policy.
+    pub(crate) policy: Result<Arc<Policy>, PolicyError>,
+    /// `svc:policy`: for a reference, the IRI that the policy's id must be; for an embedded policy, its node.
     pub(crate) claim: NamedOrBlankNode,
     /// SHA-256 over the document's octets, or over the canonical form of an embedded policy's graph.
     pub(crate) digest: Digest,
@@ -42,18 +44,16 @@ pub(crate) fn resolve(
     trust_store_by_location: bool,
     limits: &Limits,
     budget: &mut Budget,
+    known: &Known<'_>,
 ) -> Result<BoundPolicy, PaperError> {
     match &credential.policy {
-        Some(PolicyClaim::Embedded(node)) => embedded(credential, node, budget),
-        Some(PolicyClaim::Reference(iri)) => referenced(
-            credential,
-            iri,
-            parts,
-            store.documents.get(iri),
-            trust_store_by_location,
-            limits,
-            budget,
-        ),
+        Some(PolicyClaim::Embedded(node)) => embedded(credential, node, limits, budget, known),
+        Some(PolicyClaim::Reference(iri)) => {
+            let stored = store.documents.get(iri);
+            let text = stored.map(|stored| stored.text.as_str());
+            let documents = Documents { parts, stored: text, trust_store_by_location };
+            referenced(credential, iri, &documents, stored, limits, budget, known)
+        }
         None => refuse("the credential does not name exactly one policy"),
     }
     .map_err(|mut error| {
@@ -73,7 +73,9 @@ pub(crate) fn form(
     budget: &mut Budget,
 ) -> Result<BindingForm, PaperError> {
     match &credential.policy {
-        Some(PolicyClaim::Embedded(node)) => embedded(credential, node, budget).map(|bound| bound.form),
+        Some(PolicyClaim::Embedded(node)) => {
+            embedded(credential, node, limits, budget, &Known::nothing()).map(|bound| bound.form)
+        }
         Some(PolicyClaim::Reference(iri)) => {
             // A fragment is no part of what is retrieved.
             let whole = iri.split_once('#').map(|(whole, _)| whole);
@@ -110,7 +112,9 @@ fn refuse<T>(detail: &str) -> Result<T, PaperError> {
 fn embedded(
     credential: &Credential,
     node: &NamedOrBlankNode,
+    limits: &Limits,
     budget: &mut Budget,
+    known: &Known<'_>,
 ) -> Result<BoundPolicy, PaperError> {
     let is_its_entry = |entry: &RelatedResource| match node {
         NamedOrBlankNode::NamedNode(iri) => entry.id == iri.as_str(),
@@ -119,16 +123,20 @@ fn embedded(
     if credential.related.iter().any(is_its_entry) {
         return refuse("the policy is embedded and yet digested as a document");
     }
-    let graph = policy_content(credential, node);
-    if graph.is_empty() {
-        return refuse("the policy's node says nothing");
-    }
-    let digest = Digest::of(canon::graph(&graph, budget)?);
-    let graph = match credential.profile {
-        Profile::JsonLd | Profile::Jose => graph,
-        Profile::ContextFree => with_policy_class(&graph, node.as_ref()),
+    let read = |budget: &mut Budget| {
+        let graph = policy_content(credential, node);
+        if graph.is_empty() {
+            return refuse("the policy's node says nothing");
+        }
+        let digest = Digest::of(canon::graph(&graph, budget)?);
+        let graph = match credential.profile {
+            Profile::JsonLd | Profile::Jose => graph,
+            Profile::ContextFree => with_policy_class(&graph, node.as_ref()),
+        };
+        Ok((Policy::read(&graph, limits), digest))
     };
-    Ok(BoundPolicy { graph, claim: node.clone(), digest, form: BindingForm::Embedded, part: None })
+    let (policy, digest) = known.embedded_policy(credential, budget, read)?;
+    Ok(BoundPolicy { policy, claim: node.clone(), digest, form: BindingForm::Embedded, part: None })
 }
 
 /// The triples that can be reached from the policy's node. All are under the same proofs, so nothing is left out but
@@ -153,22 +161,25 @@ fn policy_content(credential: &Credential, policy: &NamedOrBlankNode) -> Graph {
 fn referenced(
     credential: &Credential,
     iri: &str,
-    parts: &[RdfPart],
+    documents: &Documents<'_>,
     stored: Option<&StoredPolicy>,
-    trust_store_by_location: bool,
     limits: &Limits,
     budget: &mut Budget,
+    known: &Known<'_>,
 ) -> Result<BoundPolicy, PaperError> {
-    let documents =
-        Documents { parts, stored: stored.map(|stored| stored.text.as_str()), trust_store_by_location };
-    let found = find(credential, iri, &documents, limits, budget)?;
+    let found = find(credential, iri, documents, limits, budget)?;
     let claim = NamedOrBlankNode::from(oxrdf::NamedNode::new_unchecked(iri));
-    let graph = match (found.entry, stored) {
-        (None, Some(stored)) => stored.graph.clone(),
+    let policy = match (found.entry, stored) {
+        (None, Some(stored)) => Policy::read(&stored.graph, limits).map(Arc::new),
         (None, None) => return refuse("the policy is a bare IRI"),
-        (Some(entry), _) => parse(found.text, entry, limits)?,
+        (Some(entry), _) => {
+            // The media type is the issuer's, never the sender's: one text can be two graphs.
+            let media_type = stated_media_type(entry)?.unwrap_or(RdfMediaType::Turtle);
+            let read = || Ok(Policy::read(&parse(found.text, media_type, limits)?, limits));
+            known.policy(found.text, media_type, read)?
+        }
     };
-    Ok(BoundPolicy { graph, claim, digest: Digest::of(found.text), form: found.form(), part: found.part })
+    Ok(BoundPolicy { policy, claim, digest: Digest::of(found.text), form: found.form(), part: found.part })
 }
 
 /// Where the content of a reference may come from.
@@ -235,9 +246,9 @@ fn find<'d>(
     }
 }
 
-/// The document's graph. The media type is the issuer's, never the sender's: one text can be two graphs.
-fn parse(text: &str, entry: &RelatedResource, limits: &Limits) -> Result<Graph, PaperError> {
-    match parse_graph(text, stated_media_type(entry)?.unwrap_or(RdfMediaType::Turtle), limits) {
+/// The document's graph.
+fn parse(text: &str, media_type: RdfMediaType, limits: &Limits) -> Result<Graph, PaperError> {
+    match parse_graph(text, media_type, limits) {
         Ok(graph) => Ok(graph),
         Err(error @ RdfError::TooLarge(_)) => Err(error.into()),
         Err(_) => refuse("the document is not RDF of its media type"),

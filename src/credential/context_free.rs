@@ -8,6 +8,7 @@
 use super::credential::{Profile, Signed, StatusEntry};
 use super::data_integrity::{DocumentHash, Proof, ProofOf, proof_objects};
 use super::key::encode_base58btc;
+use super::known::Known;
 use super::node::{NodeView, iri};
 use super::presentation_graph::Presentation;
 use super::securing::Securing;
@@ -24,6 +25,7 @@ use oxrdf::{
 };
 use serde_json::{Map, Number, Value};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Whether a paper is of this profile.
 pub(crate) fn is_context_free(document: &Value) -> bool {
@@ -54,8 +56,13 @@ pub(crate) fn credential(
         .map(|proof| read_proof(proof, &mut document, ProofOf::Credential, limits, budget))
         .collect::<Result<_, _>>()?;
     let securing = Securing::DataIntegrity(proofs);
-    let mut credential =
-        Credential::of_mandate(Signed { profile: Profile::ContextFree, graph, digest, securing })?;
+    let mut credential = Credential::of_mandate(Signed {
+        profile: Profile::ContextFree,
+        graph,
+        digest,
+        securing,
+        recognised: false,
+    })?;
     // The graph has no order. The document's is that in which entries are judged.
     credential.status =
         entries.into_iter().map(|entry| entry.read(&credential.graph)).collect::<Result<_, PaperError>>()?;
@@ -70,6 +77,7 @@ pub(crate) fn presentation(
     document: &Value,
     limits: &Limits,
     budget: &mut Budget,
+    known: &Known<'_>,
 ) -> Result<Presentation, PaperError> {
     const MEMBERS: [&str; 5] = ["id", "type", "holder", "verifiableCredential", "proof"];
     let members = object(document, "a presentation is a JSON object")?;
@@ -80,7 +88,8 @@ pub(crate) fn presentation(
     let proofs = proof_objects(members.get("proof").cloned())?;
     let papers = embedded(members, proofs.len(), limits)?;
     let read = |(place, paper): (usize, &Value)| {
-        credential(paper, limits, budget).map_err(|mut error| {
+        let read = |budget: &mut Budget| credential(paper, limits, budget);
+        known.credential(Profile::ContextFree, paper, budget, read).map_err(|mut error| {
             error.evidence.path = Some(format!("/verifiableCredential/{place}"));
             error
         })
@@ -127,7 +136,7 @@ fn embedded<'a>(
 fn presented(
     node: NamedOrBlankNode,
     holder: Option<&NamedNode>,
-    credentials: &[Credential],
+    credentials: &[Arc<Credential>],
     limits: &Limits,
     budget: &mut Budget,
 ) -> Result<Vec<Triple>, PaperError> {
@@ -191,11 +200,11 @@ fn read_proof(
     let is_of_its_kind = proof.get("type").and_then(Value::as_str) == Some("DataIntegrityProof");
     let options = match proof_options(proof).and_then(|triples| Ok(graph_of(triples, limits)?)) {
         Ok(options) => options,
-        Err(_) if !is_of_its_kind => return Ok(Proof { options: Graph::new(), value, statement: None }),
+        Err(_) if !is_of_its_kind => return Ok(Proof::of_another_kind(Graph::new(), value)),
         Err(error) => return Err(error),
     };
     if !is_of_its_kind {
-        return Ok(Proof { options, value, statement: None });
+        return Ok(Proof::of_another_kind(options, value));
     }
     let quads: Vec<Quad> =
         options.iter().map(|option| option.in_graph(GraphNameRef::DefaultGraph).into_owned()).collect();

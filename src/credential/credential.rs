@@ -3,6 +3,7 @@
 use super::PaperError;
 use super::controller::{KeySource, Relationship};
 use super::data_integrity::{self, DocumentHash, Proof, ProofOf, Secured, Statement};
+use super::known::Known;
 use super::node::{NodeView, as_node, iri, owned};
 use super::securing::Securing;
 use crate::limits::Limits;
@@ -48,6 +49,10 @@ pub(crate) struct Credential {
     pub(crate) graph: Graph,
     /// The credential's proofs, each with its signed options, or its JWS.
     pub(crate) securing: Securing,
+    /// Embedded in a presentation, it reads as it does alone: it and its proofs are of a recognised form.
+    pub(crate) recognised: bool,
+    /// What facts that follow from its octets are kept under; `None`: none are.
+    pub(crate) known_as: Option<Digest>,
 }
 
 /// How papers become graphs. All papers of a presentation are of one profile.
@@ -67,6 +72,7 @@ pub(crate) struct Signed {
     pub(super) graph: Graph,
     pub(super) digest: Digest,
     pub(super) securing: Securing,
+    pub(super) recognised: bool,
 }
 
 /// What `svc:policy` points to.
@@ -113,17 +119,31 @@ impl Credential {
     /// # Errors
     /// `NO_PROOF`, `UNKNOWN_CRYPTOSUITE`, `PROOF_PURPOSE_MISMATCH`, `ISSUER_MISMATCH`, `INVALID_SIGNATURE`, `EXPIRED`,
     /// `NOT_YET_VALID`, in this order.
+    #[cfg(test)]
     pub(crate) fn verify(
         &self,
         snapshot: &Snapshot,
         controller_max_age: chrono::TimeDelta,
+    ) -> Result<Vec<Instant>, PaperError> {
+        self.verify_knowing(snapshot, controller_max_age, &Known::nothing())
+    }
+
+    /// [`Credential::verify`], where a signature may be known already to be a key's.
+    ///
+    /// # Errors
+    /// As [`Credential::verify`].
+    pub(crate) fn verify_knowing(
+        &self,
+        snapshot: &Snapshot,
+        controller_max_age: chrono::TimeDelta,
+        known: &Known<'_>,
     ) -> Result<Vec<Instant>, PaperError> {
         let keys = KeySource {
             documents: &snapshot.controllers,
             now: snapshot.instant,
             max_age: controller_max_age,
         };
-        self.verify_with(&keys).map_err(|mut error| {
+        self.verify_by(&keys, known).map_err(|mut error| {
             error.evidence.credential.clone_from(&self.id);
             error
         })
@@ -135,6 +155,10 @@ impl Credential {
     }
 
     pub(crate) fn verify_with(&self, keys: &KeySource<'_>) -> Result<Vec<Instant>, PaperError> {
+        self.verify_by(keys, &Known::nothing())
+    }
+
+    fn verify_by(&self, keys: &KeySource<'_>, known: &Known<'_>) -> Result<Vec<Instant>, PaperError> {
         let statements = self.securing.statements()?;
         if statements.iter().any(|statement| statement.purpose != sec::ASSERTION_METHOD) {
             return Err(PaperError::new(Reason::ProofPurposeMismatch, "the purpose is not assertionMethod"));
@@ -149,7 +173,7 @@ impl Credential {
             .collect::<Result<Vec<_>, _>>()?;
         let mut good_until = Vec::new();
         for (statement, method) in statements.iter().zip(methods) {
-            statement.verify(&method.key)?;
+            known.signature(statement, &method.key)?;
             good_until.extend(method.good_until);
         }
         self.check_dates(&statements, keys.now)?;
@@ -203,7 +227,7 @@ impl Credential {
     /// # Errors
     /// `MALFORMED`
     pub(crate) fn of_any_type(signed: Signed) -> Result<Self, PaperError> {
-        let Signed { profile, graph, digest, securing } = signed;
+        let Signed { profile, graph, digest, securing, recognised } = signed;
         let node = NodeView::only_instance(&graph, cred::VERIFIABLE_CREDENTIAL)?;
         // A credential that something else in its document points to is that something's content, not what was issued.
         if graph.triples_for_object(node.node()).next().is_some() {
@@ -228,6 +252,8 @@ impl Credential {
             status: Vec::new(),
             related: Vec::new(),
             securing,
+            recognised,
+            known_as: None,
             graph: Graph::default(),
         };
         Ok(Self { graph, ..credential })
@@ -244,7 +270,7 @@ impl Signed {
         if secured.proofs.len() > limits.proofs {
             return Err(PaperError::new(Reason::LimitExceeded, "more proofs than are judged"));
         }
-        let quads = jsonld::parse_paper(&secured.unsecured, limits)?;
+        let jsonld::Paper { quads, recognised } = jsonld::read_paper(&secured.unsecured, limits)?;
         let graph = data_integrity::default_graph(&quads)?;
         let digest = Digest::of(canon::quads(&quads, HashAlgorithm::Sha256, budget)?);
         let mut document = DocumentHash::new(digest, &quads);
@@ -254,9 +280,15 @@ impl Signed {
             .map(|proof| {
                 Proof::read(proof, &secured.context, &mut document, ProofOf::Credential, limits, budget)
             })
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<Vec<_>, _>>()?;
+        // By this name, the type gives `proof` its meaning, and that member was taken off.
+        let is_plain = match secured.unsecured.get("type") {
+            Some(Value::Array(types)) => types.iter().any(|name| name == "VerifiableCredential"),
+            _ => false,
+        };
+        let recognised = recognised && is_plain && proofs.iter().all(|proof| proof.recognised);
         let securing = Securing::DataIntegrity(proofs);
-        Ok(Self { profile: Profile::JsonLd, graph, digest, securing })
+        Ok(Self { profile: Profile::JsonLd, graph, digest, securing, recognised })
     }
 }
 

@@ -139,6 +139,8 @@ pub(crate) struct Proof {
     pub(crate) value: Option<String>,
     /// What the options say; `None` for a proof of a kind that is not accepted here.
     pub(crate) statement: Option<Statement>,
+    /// Embedded with its document, it reads as it does here.
+    pub(crate) recognised: bool,
 }
 
 /// What the signed options of an accepted suite say.
@@ -221,14 +223,23 @@ impl Proof {
             return Err(PaperError::malformed("a proof has no @context of its own"));
         }
         let value = proof.get("proofValue").and_then(Value::as_str).map(str::to_owned);
-        let quads = match options(proof, context, limits) {
-            Ok(quads) => quads,
+        let options = match read_options(proof, context, limits) {
+            Ok(options) => options,
             Err(RdfError::Malformed(_)) if is_of_another_kind(proof) => {
-                return Ok(Self { options: Graph::new(), value, statement: None });
+                return Ok(Self::of_another_kind(Graph::new(), value));
             }
             Err(error) => return Err(error.into()),
         };
-        Self::of_options(&quads, value, document, proof_of, budget)
+        let read = Self::of_options(&options.quads, value, document, proof_of, budget)?;
+        // Only the type, by this very name, gives `proofValue` its meaning, and it is left out of the options.
+        let is_plain = proof.get("type").and_then(Value::as_str) == Some("DataIntegrityProof");
+        let recognised = options.recognised && is_plain && read.value.is_some() && read.statement.is_some();
+        Ok(Self { recognised, ..read })
+    }
+
+    /// A proof of a kind that is not accepted here.
+    pub(super) fn of_another_kind(options: Graph, value: Option<String>) -> Self {
+        Self { options, value, statement: None, recognised: false }
     }
 
     /// Reads a proof from the quads of its options.
@@ -255,7 +266,7 @@ impl Proof {
                 Some(Statement::read(&node, signature)?)
             }
         };
-        Ok(Self { options, value, statement })
+        Ok(Self { options, value, statement, recognised: false })
     }
 
     /// An option that is one plain text, of an accepted suite or not.
@@ -307,6 +318,11 @@ impl Statement {
 }
 
 impl Signature {
+    /// All that decides whether it is the key's, and the key.
+    pub(super) fn facts<'f>(&'f self, key: &'f str) -> [&'f [u8]; 3] {
+        [key.as_bytes(), &self.octets, &self.signed]
+    }
+
     /// A signature that is to be by a key of the type over `signed`.
     pub(super) fn new(key_type: KeyType, octets: Vec<u8>, signed: Vec<u8>) -> Self {
         Self { key_type, octets, signed }
@@ -369,10 +385,18 @@ pub(crate) fn options(
     context: &Value,
     limits: &Limits,
 ) -> Result<Vec<Quad>, RdfError> {
+    read_options(proof, context, limits).map(|options| options.quads)
+}
+
+fn read_options(
+    proof: &Map<String, Value>,
+    context: &Value,
+    limits: &Limits,
+) -> Result<jsonld::Paper, RdfError> {
     let mut options = proof.clone();
     options.remove("proofValue");
     options.insert("@context".to_owned(), context.clone());
-    jsonld::parse_paper(&Value::Object(options), limits)
+    jsonld::read_paper(&Value::Object(options), limits)
 }
 
 /// The graph of a dataset that is one default graph.

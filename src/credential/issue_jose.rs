@@ -4,8 +4,9 @@ use super::controller::Relationship;
 use super::issue::{IssueError, Mandate, Presenting, SigningKey, content_id, mandate_document, own_method};
 use super::jose::{TokenType, algorithm_of};
 use super::jose_presentation::{self, ENVELOPE};
-use super::{Credential, jose};
+use super::{Credential, Known, jose};
 use crate::limits::Limits;
+use crate::rdf::Budget;
 use crate::request::Instant;
 use crate::vocab::cred;
 use base64::Engine as _;
@@ -63,7 +64,9 @@ pub fn present_jose(
         "exp": expires.timestamp(),
     });
     let jws = compact(key, &header(key, TokenType::Presentation), &payload)?;
-    let presentation = jose_presentation::presentation(&jws, &Limits::default())?;
+    let limits = Limits::default();
+    let mut budget = Budget::new(&limits);
+    let presentation = jose_presentation::presentation(&jws, &limits, &mut budget, &Known::nothing())?;
     let method = own_method(key, presenting.created, Relationship::Authentication)?;
     presentation.securing.only_statement()?.verify(&method.key)?;
     Ok(jws)

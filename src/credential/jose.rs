@@ -362,7 +362,7 @@ impl Signed {
             expires: claims.expires.map(last_before),
             ..statement
         });
-        Ok(Self { profile: Profile::Jose, graph, digest, securing })
+        Ok(Self { profile: Profile::Jose, graph, digest, securing, recognised: false })
     }
 }
 

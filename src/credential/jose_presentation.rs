@@ -20,12 +20,15 @@
 use super::credential::{Profile, Signed};
 use super::data_integrity::Statement;
 use super::jose::{Token, TokenType, date, iri, last_before, text};
+use super::known::Known;
 use super::presentation_graph::Presentation;
 use super::{Credential, PaperError};
 use crate::limits::Limits;
+use crate::rdf::Budget;
 use crate::refusal::Reason;
 use crate::vocab::cred;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// What the id of an enveloped credential starts with; the JWS is the rest.
 pub(super) const ENVELOPE: &str = "data:application/vc+jwt,";
@@ -38,7 +41,12 @@ const MEMBERS: [&str; 11] =
 ///
 /// # Errors
 /// `MALFORMED`, `REMOTE_CONTEXT`, `LIMIT_EXCEEDED`.
-pub(crate) fn presentation(jws: &str, limits: &Limits) -> Result<Presentation, PaperError> {
+pub(crate) fn presentation(
+    jws: &str,
+    limits: &Limits,
+    budget: &mut Budget,
+    known: &Known<'_>,
+) -> Result<Presentation, PaperError> {
     let mut token = Token::read(jws, TokenType::Presentation, limits)?;
     let payload = std::mem::take(&mut token.payload);
     if payload.keys().any(|name| !MEMBERS.contains(&name.as_str())) {
@@ -64,7 +72,7 @@ pub(crate) fn presentation(jws: &str, limits: &Limits) -> Result<Presentation, P
         .ok_or_else(|| PaperError::malformed("a presentation in a JWS has an `exp`"))?;
     let created = date(&payload, "iat")?;
     let (challenge, domain) = (text(&payload, "nonce")?, text(&payload, "aud")?);
-    let credentials = credentials(&payload, token.values, limits)?;
+    let credentials = credentials(&payload, token.values, limits, budget, known)?;
     let digest = token.digest;
     let securing = token.securing(None, |statement| Statement {
         created,
@@ -81,7 +89,9 @@ fn credentials(
     payload: &Map<String, Value>,
     own_values: usize,
     limits: &Limits,
-) -> Result<Vec<Credential>, PaperError> {
+    budget: &mut Budget,
+    known: &Known<'_>,
+) -> Result<Vec<Arc<Credential>>, PaperError> {
     let envelopes = match payload.get("verifiableCredential") {
         Some(Value::Array(envelopes)) => envelopes.as_slice(),
         Some(one) => std::slice::from_ref(one),
@@ -102,13 +112,15 @@ fn credentials(
     let mut tokens = Vec::with_capacity(envelopes.len());
     for (place, envelope) in envelopes.iter().enumerate() {
         let limits = Limits { json_values: left, ..limits.clone() };
-        let token = enveloped(envelope).and_then(|jws| Token::read(jws, TokenType::Credential, &limits));
-        let token = token.map_err(|error| at(place, error))?;
+        let jws = enveloped(envelope).map_err(|error| at(place, error))?;
+        let token = Token::read(jws, TokenType::Credential, &limits).map_err(|error| at(place, error))?;
         left = left.saturating_sub(token.values);
-        tokens.push(token);
+        tokens.push((jws, token));
     }
-    let read = |(place, token)| {
-        Signed::of_token(token, limits).and_then(Credential::of_mandate).map_err(|error| at(place, error))
+    let read = |(place, (jws, token))| {
+        let read = |_: &mut Budget| Signed::of_token(token, limits).and_then(Credential::of_mandate);
+        let credential = known.credential(Profile::Jose, &Value::from(jws), budget, read);
+        credential.map_err(|error| at(place, error))
     };
     tokens.into_iter().enumerate().map(read).collect()
 }
@@ -178,7 +190,9 @@ mod tests {
         let presented = crate::credential::issue::present_jose(&key, &two, &presenting).unwrap();
         let read = |proofs| {
             let limits = Limits { proofs, ..Limits::default() };
-            presentation(&presented, &limits).map(drop).map_err(|error| error.reason)
+            let mut budget = Budget::new(&limits);
+            let read = presentation(&presented, &limits, &mut budget, &Known::nothing());
+            read.map(drop).map_err(|error| error.reason)
         };
         assert_eq!(read(3), Ok(()));
         assert_eq!(read(2), Err(Reason::LimitExceeded));

@@ -18,6 +18,7 @@ pub(crate) mod issue_jose;
 pub(crate) mod jose;
 pub(crate) mod jose_presentation;
 pub(crate) mod key;
+pub(crate) mod known;
 pub(crate) mod node;
 mod node_object;
 pub(crate) mod presentation;
@@ -30,6 +31,7 @@ pub use challenge::{ChallengeBinding, bound_challenge};
 pub use controller::ControllerDocuments;
 pub(crate) use credential::Credential;
 pub use key::KeyType;
+pub(crate) use known::{Known, KnownFacts};
 pub(crate) use presentation::VerifiedPresentation;
 pub use status::StatusLists;
 

@@ -6,6 +6,7 @@ use super::controller::{KeySource, MethodError, Relationship};
 use super::credential::Profile;
 use super::data_integrity::Statement;
 use super::jose_presentation;
+use super::known::Known;
 use super::presentation_graph::Presentation;
 use super::{Credential, PaperError};
 use crate::config::Config;
@@ -17,6 +18,7 @@ use crate::refusal::{Reason, Refusal, Stage};
 use crate::request::{Actor, Instant, Request};
 use crate::vocab::sec;
 use chrono::TimeDelta;
+use std::sync::Arc;
 
 /// A fresh presentation by the acting agent. Its credentials are read but not yet verified: that is stage 7. Only
 /// [`VerifiedPresentation::verify`] makes one.
@@ -29,7 +31,7 @@ pub(crate) struct VerifiedPresentation {
     created: Instant,
     not_after: Instant,
     bound: bool,
-    credentials: Vec<Credential>,
+    credentials: Vec<Arc<Credential>>,
 }
 
 /// What a presentation must answer, whoever asks.
@@ -75,6 +77,7 @@ impl VerifiedPresentation {
         request: &Request,
         config: &Config,
         budget: &mut Budget,
+        known: &Known<'_>,
     ) -> Result<Self, Refusal> {
         let bounds = Bounds {
             domains: &config.domains,
@@ -84,7 +87,7 @@ impl VerifiedPresentation {
             max_controller_age: config.max_controller_age,
             context_free: config.context_free,
         };
-        Self::verify_within(envelope, &intent.hash, &protocol.settings, request, &bounds, budget)
+        Self::verify_within(envelope, &intent.hash, &protocol.settings, request, &bounds, budget, known)
             .map_err(|error| error.at(Stage::Presentation))
     }
 
@@ -95,17 +98,20 @@ impl VerifiedPresentation {
         request: &Request,
         bounds: &Bounds<'_>,
         budget: &mut Budget,
+        known: &Known<'_>,
     ) -> Result<Self, PaperError> {
         let presentation = match &envelope.presentation {
             None => return Err(PaperError::new(Reason::AuthorizationMissing, "no authorization part")),
-            Some(PresentationPart::Jose { jws }) => jose_presentation::presentation(jws, bounds.limits)?,
+            Some(PresentationPart::Jose { jws }) => {
+                jose_presentation::presentation(jws, bounds.limits, budget, known)?
+            }
             Some(PresentationPart::DataIntegrity { document })
                 if bounds.context_free && is_context_free(document) =>
             {
-                context_free::presentation(document, bounds.limits, budget)?
+                context_free::presentation(document, bounds.limits, budget, known)?
             }
             Some(PresentationPart::DataIntegrity { document }) => {
-                Presentation::read(document, bounds.limits, budget)?
+                Presentation::read_knowing(document, bounds.limits, budget, known)?
             }
         };
         let domain = match &request.facts.domain {
@@ -113,8 +119,10 @@ impl VerifiedPresentation {
             None => bounds.domains.first(),
         };
         let nonce = request.facts.challenge.as_deref();
-        // A binding that cannot be computed is one that nothing answers.
-        let bound = nonce.zip(domain).and_then(|(nonce, domain)| {
+        let statement = presentation.securing.only_statement();
+        let answers_plainly = statement.is_ok_and(|statement| statement.challenge.as_deref() == nonce);
+        // A binding that cannot be computed is one that nothing answers. It digests the message, so not without need.
+        let bound = nonce.zip(domain).filter(|_| !answers_plainly).and_then(|(nonce, domain)| {
             let binding = ChallengeBinding {
                 nonce,
                 domain,
@@ -123,7 +131,7 @@ impl VerifiedPresentation {
                 task_id: envelope.facts.task_id.as_deref(),
                 protocol_hash: protocol.hash.as_str(),
                 intent_hash,
-                rest_digest: envelope.rest_digest,
+                rest_digest: envelope.rest.digest()?,
             };
             bound_challenge(&binding).ok()
         });
@@ -197,7 +205,7 @@ impl VerifiedPresentation {
         self.bound
     }
 
-    pub(crate) fn credentials(&self) -> &[Credential] {
+    pub(crate) fn credentials(&self) -> &[Arc<Credential>] {
         &self.credentials
     }
 }
@@ -314,7 +322,7 @@ pub(crate) fn check_expiry(statement: &Statement, now: Instant) -> Result<(), Pa
 
 /// Each credential names the holder as its delegate or subject, or its delegate is the issuer of another credential
 /// that does so by this same rule: a stolen paper in somebody's own envelope does neither (`mandate.md` 2).
-pub(crate) fn check_naming(holder: &str, credentials: &[Credential]) -> Result<(), PaperError> {
+pub(crate) fn check_naming(holder: &str, credentials: &[Arc<Credential>]) -> Result<(), PaperError> {
     let mut named: Vec<bool> = credentials
         .iter()
         .map(|credential| {

@@ -1,21 +1,23 @@
 //! A presentation as its own graph says it, and as the credentials in it say it on their own: the two must agree.
 
 use super::credential::Profile;
-use super::data_integrity::{DocumentHash, Proof, ProofOf, Secured};
-use super::node::{NodeView, as_iri, iri};
+use super::data_integrity::{DocumentHash, Proof, ProofOf, proof_objects};
+use super::known::Known;
+use super::node::{NodeView, as_iri, iri, owned};
 use super::securing::Securing;
 use super::{Credential, PaperError};
 use crate::limits::Limits;
 use crate::message::Digest;
 use crate::rdf::canon::{self, HashAlgorithm};
-use crate::rdf::{Budget, jsonld};
+use crate::rdf::{Budget, check_size, jsonld};
 use crate::refusal::Reason;
 use crate::vocab::{cred, rdf, sec};
 use oxrdf::{
     BlankNode, BlankNodeRef, Graph, GraphName, Literal, NamedNode, NamedOrBlankNode, NamedOrBlankNodeRef,
     Quad, Term, TermRef, TripleRef,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// A presentation that was read, proving nothing yet.
 #[derive(Debug)]
@@ -25,7 +27,7 @@ pub(crate) struct Presentation {
     /// SHA-256 of its canonical N-Quads, without its proof; of a JWS, of its signing input.
     pub(crate) digest: Digest,
     pub(crate) securing: Securing,
-    pub(crate) credentials: Vec<Credential>,
+    pub(crate) credentials: Vec<Arc<Credential>>,
 }
 
 impl Presentation {
@@ -35,21 +37,126 @@ impl Presentation {
     /// # Errors
     /// `LIMIT_EXCEEDED`, `MALFORMED`, `REMOTE_CONTEXT`.
     pub(crate) fn read(document: &Value, limits: &Limits, budget: &mut Budget) -> Result<Self, PaperError> {
-        let secured = Secured::split(document)?;
-        let papers = embedded(&secured.unsecured)?;
-        check_limits(&secured, &papers, limits)?;
-        let credentials = papers
-            .iter()
-            .enumerate()
-            .map(|(place, paper)| {
-                Credential::read(paper, limits, budget).map_err(|mut error| {
-                    error.evidence.path = Some(format!("/verifiableCredential/{place}"));
-                    error
-                })
+        Self::read_knowing(document, limits, budget, &Known::nothing())
+    }
+
+    /// [`Presentation::read`], where credentials may be known already.
+    ///
+    /// # Errors
+    /// As [`Presentation::read`].
+    pub(crate) fn read_knowing(
+        document: &Value,
+        limits: &Limits,
+        budget: &mut Budget,
+        known: &Known<'_>,
+    ) -> Result<Self, PaperError> {
+        let members =
+            document.as_object().ok_or_else(|| PaperError::malformed("a paper is a JSON object"))?;
+        let context = members
+            .get("@context")
+            .ok_or_else(|| PaperError::malformed("a paper without @context is not JSON-LD"))?;
+        let proofs = proof_objects(members.get("proof").cloned())?;
+        let papers = embedded(document)?;
+        check_limits(proofs.len(), &papers, limits)?;
+        let read = |(place, paper): (usize, &&Value)| {
+            let read = |budget: &mut Budget| Credential::read(paper, limits, budget);
+            known.credential(Profile::JsonLd, paper, budget, read).map_err(|mut error| {
+                error.evidence.path = Some(format!("/verifiableCredential/{place}"));
+                error
             })
+        };
+        let credentials = papers.iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
+        let Whole { holder, quads, canonical } = match plain_shell(members, &credentials) {
+            Some(shell) => Whole::of_parts(&shell, &credentials, limits, budget)?,
+            None => Whole::compared(members, &credentials, limits, budget)?,
+        };
+        let digest = Digest::of(canonical);
+        let mut document = DocumentHash::new(digest, &quads);
+        let proofs = proofs
+            .iter()
+            .map(|proof| Proof::read(proof, context, &mut document, ProofOf::Presentation, limits, budget))
             .collect::<Result<Vec<_>, _>>()?;
-        let quads = jsonld::parse_paper(&secured.unsecured, limits)?;
+        let securing = Securing::DataIntegrity(proofs);
+        Ok(Self { profile: Profile::JsonLd, holder, digest, securing, credentials })
+    }
+}
+
+/// What a presentation says, without its proofs.
+struct Whole {
+    holder: Option<String>,
+    quads: Vec<Quad>,
+    /// The canonical N-Quads of `quads`.
+    canonical: String,
+}
+
+impl Whole {
+    /// A presentation of the recognised form: its graph is put together from what its parts read as, and that is what is
+    /// hashed. A wrong reading of a part would make another hash, and its signature would not verify.
+    fn of_parts(
+        shell: &Value,
+        credentials: &[Arc<Credential>],
+        limits: &Limits,
+        budget: &mut Budget,
+    ) -> Result<Self, PaperError> {
+        let Shell { node, holder } = Shell::read(&jsonld::parse_paper(shell, limits)?)?;
+        let quads = as_read(node.as_ref(), holder.as_deref(), credentials);
+        check_size(&quads, limits)?;
         let canonical = canon::quads(&quads, HashAlgorithm::Sha256, budget)?;
+        Ok(Self { holder, quads, canonical })
+    }
+
+    /// Any other: its graph is read whole, and must be what its parts say.
+    fn compared(
+        members: &Map<String, Value>,
+        credentials: &[Arc<Credential>],
+        limits: &Limits,
+        budget: &mut Budget,
+    ) -> Result<Self, PaperError> {
+        let quads = jsonld::parse_paper(&without_proof(members), limits)?;
+        let canonical = canon::quads(&quads, HashAlgorithm::Sha256, budget)?;
+        let Shell { node, holder } = Shell::read(&quads)?;
+        let agreed = as_read(node.as_ref(), holder.as_deref(), credentials);
+        if canon::quads(&agreed, HashAlgorithm::Sha256, budget)? != canonical {
+            return Err(PaperError::malformed(
+                "the presentation's graph is not just its holder and the credentials as each reads alone",
+            ));
+        }
+        Ok(Self { holder, quads, canonical })
+    }
+}
+
+/// The quads that a presentation's parts make, where it is of the recognised form.
+#[cfg(test)]
+pub(crate) fn quads_of_parts(document: &Value) -> Option<Vec<Quad>> {
+    let limits = Limits::default();
+    let mut budget = Budget::new(&limits);
+    let papers = embedded(document).ok()?;
+    let read = |paper: &&Value| Credential::read(paper, &limits, &mut budget).ok().map(Arc::new);
+    let credentials: Vec<_> = papers.iter().map(read).collect::<Option<_>>()?;
+    let shell = plain_shell(document.as_object()?, &credentials)?;
+    Whole::of_parts(&shell, &credentials, &limits, &mut budget).ok().map(|whole| whole.quads)
+}
+
+fn without_proof(members: &Map<String, Value>) -> Value {
+    members
+        .iter()
+        .filter(|(name, _)| *name != "proof")
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+/// A presentation's own node, and its holder.
+struct Shell {
+    node: NamedOrBlankNode,
+    holder: Option<String>,
+}
+
+impl Shell {
+    /// Reads both from the default graph.
+    ///
+    /// # Errors
+    /// `MALFORMED`
+    fn read(quads: &[Quad]) -> Result<Self, PaperError> {
         let own = quads.iter().filter(|quad| quad.graph_name.is_default_graph());
         let own: Graph = own.map(|quad| TripleRef::from(quad.as_ref())).collect();
         let node = NodeView::only_instance(&own, cred::VERIFIABLE_PRESENTATION)?;
@@ -59,29 +166,38 @@ impl Presentation {
                 Some(as_iri(holder).ok_or_else(|| PaperError::malformed("the holder is not an IRI"))?)
             }
         };
-        let agreed = as_read(node.node(), holder.as_deref(), &credentials);
-        if canon::quads(&agreed, HashAlgorithm::Sha256, budget)? != canonical {
-            return Err(PaperError::malformed(
-                "the presentation's graph is not just its holder and the credentials as each reads alone",
-            ));
-        }
-        let digest = Digest::of(canonical);
-        let mut document = DocumentHash::new(digest, &quads);
-        let proofs = secured
-            .proofs
-            .iter()
-            .map(|proof| {
-                Proof::read(proof, &secured.context, &mut document, ProofOf::Presentation, limits, budget)
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let securing = Securing::DataIntegrity(proofs);
-        Ok(Self { profile: Profile::JsonLd, holder, digest, securing, credentials })
+        Ok(Self { node: owned(node.node()), holder })
     }
 }
 
+/// The presentation without credentials and proofs, where it is of the recognised form: nothing but the VC v2 context,
+/// its id, its type, its holder, and credentials of such a form. Nothing in it then changes what a credential says.
+fn plain_shell(members: &Map<String, Value>, credentials: &[Arc<Credential>]) -> Option<Value> {
+    let is_just = |value: &Value, text: &str| match value {
+        Value::Array(items) => matches!(items.as_slice(), [only] if only == text),
+        single => single == text,
+    };
+    let mut shell = Map::new();
+    for (name, value) in members {
+        let is_plain = match name.as_str() {
+            "@context" => is_just(value, cred::CONTEXT_V2),
+            "type" => is_just(value, "VerifiablePresentation"),
+            "id" | "holder" => value.is_string(),
+            "verifiableCredential" | "proof" => continue,
+            _ => false,
+        };
+        if !is_plain {
+            return None;
+        }
+        shell.insert(name.clone(), value.clone());
+    }
+    let recognised = shell.contains_key("type") && credentials.iter().all(|credential| credential.recognised);
+    recognised.then_some(Value::Object(shell))
+}
+
 /// The embedded credentials, at least one. That each is an object is for its own reading.
-fn embedded(unsecured: &Value) -> Result<Vec<&Value>, PaperError> {
-    let papers: Vec<&Value> = match unsecured.get("verifiableCredential") {
+fn embedded(document: &Value) -> Result<Vec<&Value>, PaperError> {
+    let papers: Vec<&Value> = match document.get("verifiableCredential") {
         Some(Value::Array(papers)) => papers.iter().collect(),
         Some(one) => vec![one],
         None => Vec::new(),
@@ -93,7 +209,7 @@ fn embedded(unsecured: &Value) -> Result<Vec<&Value>, PaperError> {
 }
 
 /// Counted before anything is parsed.
-fn check_limits(secured: &Secured, papers: &[&Value], limits: &Limits) -> Result<(), PaperError> {
+fn check_limits(own_proofs: usize, papers: &[&Value], limits: &Limits) -> Result<(), PaperError> {
     if papers.len() > limits.credentials {
         return Err(PaperError::new(Reason::LimitExceeded, "more credentials than are judged"));
     }
@@ -105,14 +221,18 @@ fn check_limits(secured: &Secured, papers: &[&Value], limits: &Limits) -> Result
             Some(_) => 1,
         })
         .sum();
-    if secured.proofs.len().saturating_add(of_credentials) > limits.proofs {
+    if own_proofs.saturating_add(of_credentials) > limits.proofs {
         return Err(PaperError::new(Reason::LimitExceeded, "more proofs than are judged"));
     }
     Ok(())
 }
 
 /// The quads of a presentation that says nothing but its holder and these credentials.
-fn as_read(node: NamedOrBlankNodeRef<'_>, holder: Option<&str>, credentials: &[Credential]) -> Vec<Quad> {
+fn as_read(
+    node: NamedOrBlankNodeRef<'_>,
+    holder: Option<&str>,
+    credentials: &[Arc<Credential>],
+) -> Vec<Quad> {
     let mut quads = Vec::new();
     let node = match node {
         NamedOrBlankNodeRef::BlankNode(_) => BlankNode::new_unchecked("presentation").into(),

@@ -458,7 +458,7 @@ fn of_turtle(text: &str, limits: &Limits, budget: &mut Budget) -> Result<Signed,
         );
     }
     let securing = Securing::DataIntegrity(read);
-    Ok(Signed { profile: Profile::ContextFree, graph, digest, securing })
+    Ok(Signed { profile: Profile::ContextFree, graph, digest, securing, recognised: false })
 }
 
 fn unknown(detail: &str) -> PaperError {

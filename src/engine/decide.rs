@@ -23,7 +23,11 @@ impl Engine {
         for _ in 0..MAX_EVALUATIONS {
             // A panic of the ledger: whether it wrote is not known, so nothing may follow from it.
             let attempt = catch_unwind(AssertUnwindSafe(|| self.attempt(&mut request, &decision_id)));
-            match attempt.unwrap_or(Err(Retry::Unavailable)) {
+            let attempt = attempt.unwrap_or_else(|_| {
+                self.known.clear();
+                Err(Retry::Unavailable)
+            });
+            match attempt {
                 Ok(decided) => {
                     announce(&decided);
                     return decided;

@@ -7,7 +7,7 @@ use crate::credential::binding::{self, BoundPolicy};
 use crate::credential::controller::KeySource;
 use crate::credential::credential::PolicyClaim;
 use crate::credential::status::StatusCheck;
-use crate::credential::{Credential, PaperError, VerifiedPresentation};
+use crate::credential::{Credential, Known, PaperError, VerifiedPresentation};
 use crate::ledger::{Learned, RevokedPolicy};
 use crate::limits::Limits;
 use crate::message::{ActionsUnderTest, Digest, RdfPart};
@@ -17,6 +17,7 @@ use crate::request::{Instant, Request, Snapshot};
 use chrono::TimeDelta;
 use oxrdf::NamedOrBlankNode;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 pub(crate) mod apart;
 
@@ -45,8 +46,8 @@ impl BindingForm {
 /// One hop: a credential and its policy.
 #[derive(Debug)]
 pub(crate) struct Hop {
-    pub(crate) credential: Credential,
-    pub(crate) policy: Policy,
+    pub(crate) credential: Arc<Credential>,
+    pub(crate) policy: Arc<Policy>,
     /// SHA-256 over the policy document's octets, or over the canonical form of an embedded policy.
     pub(crate) policy_digest: Digest,
     pub(crate) binding: BindingForm,
@@ -71,6 +72,10 @@ impl VerifiedChain {
     /// # Errors
     /// `CHAIN_MALFORMED` (assembly), `LIMIT_EXCEEDED`, then the reasons of phases A, B and C, in the order of
     /// `mandate.md` 4.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is another kind of thing that the chain is judged by"
+    )]
     pub(crate) fn verify(
         presentation: &VerifiedPresentation,
         policy_parts: &[RdfPart],
@@ -79,9 +84,10 @@ impl VerifiedChain {
         config: &Config,
         learned: &mut Learned,
         budget: &mut Budget,
+        known: &Known<'_>,
     ) -> Result<Self, Refusal> {
         let snapshot = &request.snapshot;
-        let genuine = |credential: &Credential| is_genuine(credential, snapshot, config);
+        let genuine = |credential: &Credential| is_genuine(credential, snapshot, config, known);
         let verifier = Verifier {
             snapshot,
             config,
@@ -89,22 +95,30 @@ impl VerifiedChain {
             genuine: &genuine,
             status_rules: StatusRules::OF_MESSAGES,
         };
-        Self::of_papers(presentation.credentials(), policy_parts, &verifier, learned, budget)
-            .map_err(Failure::into_refusal)
+        let chain =
+            Self::of_papers(presentation.credentials(), policy_parts, &verifier, learned, budget, known)
+                .map_err(Failure::into_refusal)?;
+        // Each paper of the presentation is then a hop of a chain that was verified whole.
+        if chain.composition_failure.is_none() {
+            known.keep();
+        }
+        Ok(chain)
     }
 
     fn of_papers(
-        credentials: &[Credential],
+        credentials: &[Arc<Credential>],
         policy_parts: &[RdfPart],
         verifier: &Verifier<'_>,
         learned: &mut Learned,
         budget: &mut Budget,
+        known: &Known<'_>,
     ) -> Result<Self, Failure> {
         let config = verifier.config;
         let sources = Sources {
             parts: policy_parts,
             store: &config.policies,
             trust_store_by_location: config.trust_store_by_location,
+            known,
         };
         let papers = read_papers(credentials, &sources, &config.limits, budget)?;
         let chains = arrange(&papers, verifier.root_principal)?;
@@ -258,11 +272,11 @@ impl Failure {
 
 /// A credential and what could be had of its policy.
 struct Paper<'a> {
-    credential: &'a Credential,
+    credential: &'a Arc<Credential>,
     /// The content binding. Its failure belongs to phase B and waits until then.
     bound: Result<BoundPolicy, PaperError>,
     /// The policy as it was read; `None` exactly where `bound` failed.
-    policy: Option<Policy>,
+    policy: Option<Arc<Policy>>,
 }
 
 impl Paper<'_> {
@@ -286,11 +300,12 @@ struct Sources<'s> {
     parts: &'s [RdfPart],
     store: &'s PolicyStore,
     trust_store_by_location: bool,
+    known: &'s Known<'s>,
 }
 
 /// Resolves and reads the policy of each credential, as far as assembly needs it.
 fn read_papers<'a>(
-    credentials: &'a [Credential],
+    credentials: &'a [Arc<Credential>],
     sources: &Sources<'_>,
     limits: &Limits,
     budget: &mut Budget,
@@ -304,15 +319,16 @@ fn read_papers<'a>(
             sources.trust_store_by_location,
             limits,
             budget,
+            sources.known,
         );
         let policy = match &bound {
-            Ok(bound) => Some(Policy::read(&bound.graph, limits).map_err(unreadable)?),
+            Ok(bound) => Some(bound.policy.clone().map_err(unreadable)?),
             Err(error) if error.reason == Reason::PolicyIntegrity => None,
             Err(error) => {
                 return Err(Failure::of(Phase::Assembly, error.clone()));
             }
         };
-        size += policy.as_ref().map_or(0, Policy::size);
+        size += policy.as_ref().map_or(0, |policy| policy.size());
         if size > limits.constraints {
             return Err(unreadable(PolicyError::TooLarge("constraints")));
         }
@@ -433,8 +449,9 @@ fn is_genuine(
     credential: &Credential,
     snapshot: &Snapshot,
     config: &Config,
+    known: &Known<'_>,
 ) -> Result<Vec<Instant>, Failure> {
-    let verified = credential.verify(snapshot, config.max_controller_age);
+    let verified = credential.verify_knowing(snapshot, config.max_controller_age, known);
     verified.map_err(|error| Failure::of(Phase::A, error))
 }
 
@@ -503,8 +520,8 @@ impl<'v> Verifier<'v> {
     fn bound(&self, paper: &Paper<'_>) -> Result<Hop, Failure> {
         match (&paper.bound, &paper.policy) {
             (Ok(bound), Some(policy)) => Ok(Hop {
-                credential: paper.credential.clone(),
-                policy: policy.clone(),
+                credential: Arc::clone(paper.credential),
+                policy: Arc::clone(policy),
                 policy_digest: bound.digest,
                 binding: bound.form,
             }),

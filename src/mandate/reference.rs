@@ -36,10 +36,10 @@ mod tests {
     fn hop(id: &str) -> Hop {
         let credential = credential(id, "owner", "agent", "odrl:permission [ odrl:action odrl:read ]");
         Hop {
-            policy: Policy::read(&credential.graph, &Limits::default()).unwrap(),
+            policy: Policy::read(&credential.graph, &Limits::default()).unwrap().into(),
             policy_digest: credential.digest,
             binding: BindingForm::Embedded,
-            credential,
+            credential: credential.into(),
         }
     }
 

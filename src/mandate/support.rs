@@ -60,6 +60,8 @@ pub(super) fn credential(id: &str, issuer: &str, delegate: &str, body: &str) -> 
         related: Vec::new(),
         graph: graph(&text),
         securing: Securing::DataIntegrity(Vec::new()),
+        recognised: false,
+        known_as: None,
     }
 }
 

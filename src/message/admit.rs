@@ -1,9 +1,8 @@
 //! Stage 1: octets to an [`Envelope`].
 
-use super::digest::of_message_without;
 use super::form::{Form, Part, malformed};
 use super::strict_json::{self, JsonError};
-use super::{Admitted, Digest, Envelope, MessageFacts, PresentationPart, RdfPart, UnjudgedPart};
+use super::{Admitted, Digest, Envelope, MessageFacts, PresentationPart, RdfPart, Rest, UnjudgedPart};
 use crate::config::Config;
 use crate::limits::Limits;
 use crate::rdf::RdfMediaType;
@@ -59,7 +58,19 @@ pub(crate) fn admit(message: Message, request: &Request, config: &Config) -> Res
     let Some(intent) = sorted.intent else {
         return Err(Refusal::new(Stage::Admit, Reason::WrongKind));
     };
-    envelope(&form, facts, &sorted, intent).map(|envelope| Admitted::Ours(Box::new(envelope)))
+    let envelope = envelope(facts, &sorted, intent)?;
+    let without = sorted.authorizations.iter().map(|(part, _)| part.index).collect();
+    let data = sorted.authorizations.iter().find(|(_, form)| *form == Authorization::DataIntegrity);
+    let data = data.map(|(part, _)| part.index);
+    // The largest part is moved, not copied. It is none of the rest.
+    Ok(Admitted::Ours(Box::new(match data {
+        None => Envelope { rest: Rest { message: form.into_message(), without }, ..envelope },
+        Some(index) => {
+            let (message, document) = form.take_data(index);
+            let presentation = Some(PresentationPart::DataIntegrity { document });
+            Envelope { rest: Rest { message, without }, presentation, ..envelope }
+        }
+    })))
 }
 
 /// Brings both inputs to one form. A typed message is written by its own types and read back strictly, so that its
@@ -262,12 +273,8 @@ impl<'form> Sorted<'form> {
     }
 }
 
-fn envelope(
-    form: &Form,
-    facts: MessageFacts,
-    sorted: &Sorted<'_>,
-    intent: Part<'_>,
-) -> Result<Envelope, Refusal> {
+/// The envelope, but for a presentation of data and the rest.
+fn envelope(facts: MessageFacts, sorted: &Sorted<'_>, intent: Part<'_>) -> Result<Envelope, Refusal> {
     let media_type = intent.media_type().and_then(readable_rdf).ok_or_else(|| unsupported(&intent))?;
     let mut presentation = None;
     let mut policy_parts = Vec::new();
@@ -275,9 +282,7 @@ fn envelope(
         let index = part.index;
         let text = || part.text().unwrap_or_default().to_owned();
         match authorization {
-            Authorization::DataIntegrity => {
-                presentation = Some(PresentationPart::DataIntegrity { document: part.value().clone() });
-            }
+            Authorization::DataIntegrity => {}
             Authorization::Jose => presentation = Some(PresentationPart::Jose { jws: text() }),
             Authorization::Policy(media_type) => {
                 policy_parts.push(RdfPart { index, media_type: *media_type, text: text() });
@@ -285,11 +290,10 @@ fn envelope(
             Authorization::Unsupported => return Err(unsupported(part)),
         }
     }
-    let authorizations: Vec<_> = sorted.authorizations.iter().map(|(part, _)| part.index).collect();
     let claim = intent.metadata().and_then(|metadata| metadata.get(META_PROTOCOL_HASH));
     Ok(Envelope {
         digest: facts.digest,
-        rest_digest: of_message_without(form.message(), &authorizations).map_err(unwritable)?,
+        rest: Rest::default(),
         facts,
         protocol_hash_claim: claim.and_then(Value::as_str).map(str::to_owned),
         intent: RdfPart {

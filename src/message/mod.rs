@@ -52,8 +52,7 @@ pub(crate) struct Envelope {
     pub(crate) facts: MessageFacts,
     /// SHA-256 of the message's JCS form.
     pub(crate) digest: Digest,
-    /// SHA-256 of the JCS form of the message without its authorization parts (`restDigest` of a bound challenge).
-    pub(crate) rest_digest: Digest,
+    pub(crate) rest: Rest,
     /// The intent part's `protocolHash`, as the sender wrote it; `None` where it is absent or not a string.
     pub(crate) protocol_hash_claim: Option<String>,
     pub(crate) intent: RdfPart,
@@ -61,6 +60,22 @@ pub(crate) struct Envelope {
     /// Further authorization parts: policy documents that credentials bind by digest.
     pub(crate) policy_parts: Vec<RdfPart>,
     pub(crate) unjudged: Vec<UnjudgedPart>,
+}
+
+/// The message without its authorization parts.
+#[derive(Debug, Default)]
+pub(crate) struct Rest {
+    pub(crate) message: Value,
+    /// The places of the authorization parts.
+    pub(crate) without: Vec<usize>,
+}
+
+impl Rest {
+    /// SHA-256 of its JCS form: `restDigest` of a bound challenge. `None` for what JCS cannot write, which the strict
+    /// reader never gives.
+    pub(crate) fn digest(&self) -> Option<Digest> {
+        digest::of_message_without(&self.message, &self.without).ok()
+    }
 }
 
 /// A part whose text is RDF.

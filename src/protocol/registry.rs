@@ -51,7 +51,7 @@ impl ProtocolRegistry {
 mod tests {
     use super::*;
     use crate::limits::Limits;
-    use crate::message::{Digest, MessageFacts, RdfPart};
+    use crate::message::{Digest, MessageFacts, RdfPart, Rest};
     use crate::protocol::{Binding, ProtocolSettings};
     use crate::rdf::RdfMediaType;
     use std::collections::{BTreeMap, BTreeSet};
@@ -92,7 +92,7 @@ mod tests {
                 parsed_by_caller: false,
             },
             digest,
-            rest_digest: digest,
+            rest: Rest::default(),
             protocol_hash_claim: claim,
             intent: RdfPart { index: 0, media_type: RdfMediaType::Turtle, text: String::new() },
             presentation: None,

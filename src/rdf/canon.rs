@@ -6,7 +6,7 @@
 use super::{Budget, RdfError};
 use oxrdf::{BlankNodeRef, Graph, GraphNameRef, NamedOrBlankNodeRef, Quad, QuadRef, TermRef};
 use sha2::{Digest, Sha256, Sha384};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
 /// Steps that all calls of Hash N-Degree Quads for one message may take: a quad of a call, or a node of an order that
@@ -32,8 +32,7 @@ pub(crate) enum HashAlgorithm {
 /// # Errors
 /// [`RdfError::BudgetExceeded`]; what was spent stays spent.
 pub(crate) fn quads(quads: &[Quad], hash: HashAlgorithm, budget: &mut Budget) -> Result<String, RdfError> {
-    let distinct: HashSet<_> = quads.iter().map(Quad::as_ref).collect();
-    canonical(&distinct.into_iter().collect::<Vec<_>>(), hash, budget)
+    canonical(quads.iter().map(Quad::as_ref), hash, budget)
 }
 
 /// Canonical N-Quads of a dataset.
@@ -46,7 +45,7 @@ pub(crate) fn dataset(
     hash: HashAlgorithm,
     budget: &mut Budget,
 ) -> Result<String, RdfError> {
-    canonical(&dataset.iter().collect::<Vec<_>>(), hash, budget)
+    canonical(dataset.iter(), hash, budget)
 }
 
 /// Canonical N-Quads of a graph.
@@ -54,32 +53,37 @@ pub(crate) fn dataset(
 /// # Errors
 /// [`RdfError::BudgetExceeded`]; what was spent stays spent.
 pub(crate) fn graph(graph: &Graph, budget: &mut Budget) -> Result<String, RdfError> {
-    let quads: Vec<_> = graph.iter().map(|triple| triple.in_graph(GraphNameRef::DefaultGraph)).collect();
-    canonical(&quads, HashAlgorithm::Sha256, budget)
+    let quads = graph.iter().map(|triple| triple.in_graph(GraphNameRef::DefaultGraph));
+    canonical(quads, HashAlgorithm::Sha256, budget)
 }
 
-/// Canonical N-Quads of distinct quads.
-fn canonical(quads: &[QuadRef<'_>], hash: HashAlgorithm, budget: &mut Budget) -> Result<String, RdfError> {
-    let labels = labels(quads, hash, budget)?;
-    let label = |node: BlankNodeRef<'_>| labels.get(node.as_str()).map_or("", String::as_str);
-    let mut lines: Vec<String> = quads.iter().map(|quad| line(*quad, label)).collect();
+/// Canonical N-Quads of the dataset of these quads.
+fn canonical<'q>(
+    quads: impl Iterator<Item = QuadRef<'q>>,
+    hash: HashAlgorithm,
+    budget: &mut Budget,
+) -> Result<String, RdfError> {
+    let state = issued(quads, hash, budget)?;
+    let label = |text: &mut String, node: Node| {
+        if let Some(place) = state.canonical.place(node) {
+            push_label(text, 'c', place);
+        }
+    };
+    let mut lines: Vec<String> = state.lines.iter().map(|line| line.written(label)).collect();
     lines.sort_unstable();
     Ok(lines.concat())
 }
 
-/// The canonical issuer's map (4.4): from labels of the quads to canonical labels.
-fn labels(
-    quads: &[QuadRef<'_>],
+/// The state with its canonical issuer complete (4.4).
+fn issued<'q>(
+    quads: impl Iterator<Item = QuadRef<'q>>,
     hash: HashAlgorithm,
     budget: &mut Budget,
-) -> Result<HashMap<String, String>, RdfError> {
+) -> Result<State<'q>, RdfError> {
     budget.canonicalizations = budget.canonicalizations.checked_sub(1).ok_or(RdfError::BudgetExceeded)?;
     let mut state = State::new(quads, hash);
     state.issue_all(budget)?;
-    let canonical = state.canonical.nodes.iter().enumerate();
-    Ok(canonical
-        .filter_map(|(number, node)| Some(((*state.names.get(*node)?).to_owned(), format!("c14n{number}"))))
-        .collect())
+    Ok(state)
 }
 
 /// A blank node, by its place in [`State::names`].
@@ -88,18 +92,30 @@ type Node = usize;
 /// The canonicalization state (4.3).
 struct State<'q> {
     hash: HashAlgorithm,
+    lines: Vec<Line<'q>>,
     names: Vec<&'q str>,
-    /// The quads that each node is a component of.
-    quads: Vec<Vec<Related<'q>>>,
+    /// The lines that each node is a component of, by their places.
+    quads: Vec<Vec<usize>>,
     /// The first-degree hash of each node (4.6).
     first_degree: Vec<String>,
     canonical: Issuer,
 }
 
-/// A quad of a node, as Hash N-Degree Quads reads it: the predicate, and its blank nodes with their positions.
-struct Related<'q> {
+/// A quad as its line of canonical N-Quads, written once: only the labels of its blank nodes are left out.
+struct Line<'q> {
+    text: String,
     predicate: &'q str,
-    nodes: Vec<(char, Node)>,
+    blank: Vec<Blank<'q>>,
+}
+
+/// A blank node of a quad.
+struct Blank<'q> {
+    /// Where its label belongs in the line's text.
+    at: usize,
+    /// Its RDFC-1.0 position.
+    position: char,
+    name: &'q str,
+    node: Node,
 }
 
 /// An identifier issuer (4.5): labels are the nodes' places in order of issue.
@@ -125,40 +141,57 @@ impl Issuer {
 }
 
 impl<'q> State<'q> {
-    fn new(quads: &[QuadRef<'q>], hash: HashAlgorithm) -> Self {
+    fn new(quads: impl Iterator<Item = QuadRef<'q>>, hash: HashAlgorithm) -> Self {
+        let mut lines: Vec<Line<'q>> = quads.map(Line::of).collect();
+        // In one order, however the quads came, so that equal datasets take equal work. A dataset is a set.
+        lines.sort_unstable_by(|one, other| one.key().cmp(other.key()));
+        lines.dedup_by(|one, other| one.key().eq(other.key()));
+        let mut state = Self {
+            hash,
+            lines,
+            names: vec![],
+            quads: vec![],
+            first_degree: vec![],
+            canonical: Issuer::default(),
+        };
+        state.number();
+        for node in 0..state.names.len() {
+            let hash = state.first_degree(node);
+            state.first_degree.push(hash);
+        }
+        state
+    }
+
+    /// Gives each blank node its place, in order of appearance.
+    fn number(&mut self) {
         let mut places: HashMap<&str, Node> = HashMap::new();
-        let mut state =
-            Self { hash, names: vec![], quads: vec![], first_degree: vec![], canonical: Issuer::default() };
-        let mut lines: Vec<Vec<String>> = Vec::new();
-        for quad in quads.iter().copied() {
-            let blank: Vec<_> = blank_nodes(quad)
-                .map(|(position, name)| {
-                    let node = *places.entry(name).or_insert_with(|| {
-                        state.names.push(name);
-                        state.quads.push(Vec::new());
-                        lines.push(Vec::new());
-                        state.names.len() - 1
-                    });
-                    (position, node)
-                })
-                .collect();
-            let mut nodes: Vec<_> = blank.iter().map(|(_, node)| *node).collect();
-            nodes.sort_unstable();
-            nodes.dedup();
-            for node in nodes {
-                let name = state.names.get(node).copied().unwrap_or_default();
-                let own = |other: BlankNodeRef<'_>| if other.as_str() == name { "a" } else { "z" };
-                if let (Some(quads), Some(lines)) = (state.quads.get_mut(node), lines.get_mut(node)) {
-                    quads.push(Related { predicate: quad.predicate.as_str(), nodes: blank.clone() });
-                    lines.push(line(quad, own));
+        for (place, line) in self.lines.iter_mut().enumerate() {
+            for blank in &mut line.blank {
+                blank.node = *places.entry(blank.name).or_insert_with(|| {
+                    self.names.push(blank.name);
+                    self.quads.push(Vec::new());
+                    self.names.len() - 1
+                });
+                if let Some(own) = self.quads.get_mut(blank.node)
+                    && own.last() != Some(&place)
+                {
+                    own.push(place);
                 }
             }
         }
-        for mut lines in lines {
-            lines.sort_unstable();
-            state.first_degree.push(state.digest(&lines.concat()));
-        }
-        state
+    }
+
+    /// The lines of a node.
+    fn lines_of(&self, node: Node) -> impl Iterator<Item = &Line<'q>> {
+        self.quads.get(node).into_iter().flatten().filter_map(|place| self.lines.get(*place))
+    }
+
+    /// Hash First Degree Quads (4.6).
+    fn first_degree(&self, node: Node) -> String {
+        let own = |text: &mut String, other: Node| text.push_str(if other == node { "_:a" } else { "_:z" });
+        let mut lines: Vec<String> = self.lines_of(node).map(|line| line.written(own)).collect();
+        lines.sort_unstable();
+        self.digest(&lines.concat())
     }
 
     /// The algorithm's steps 4 and 5: nodes with a first-degree hash of their own, then the others.
@@ -220,11 +253,11 @@ impl<'q> State<'q> {
         budget: &mut Budget,
     ) -> Result<BTreeMap<String, Vec<Node>>, RdfError> {
         let mut neighbours: BTreeMap<String, Vec<Node>> = BTreeMap::new();
-        for quad in self.quads.get(node).into_iter().flatten() {
+        for line in self.lines_of(node) {
             spend(budget, 1)?;
-            for (position, related) in quad.nodes.iter().filter(|(_, related)| *related != node) {
-                let hash = self.related(*related, quad.predicate, issuer, *position);
-                neighbours.entry(hash).or_default().push(*related);
+            for blank in line.blank.iter().filter(|blank| blank.node != node) {
+                let hash = self.related(blank.node, line.predicate, issuer, blank.position);
+                neighbours.entry(hash).or_default().push(blank.node);
             }
         }
         Ok(neighbours)
@@ -238,7 +271,7 @@ impl<'q> State<'q> {
             input.push_str(predicate);
             input.push('>');
         }
-        if !self.push_label(&mut input, node, issuer) {
+        if !self.push_known_label(&mut input, node, issuer) {
             input.push_str(self.first_degree.get(node).map_or("", String::as_str));
         }
         self.digest(&input)
@@ -279,9 +312,9 @@ impl<'q> State<'q> {
         let mut path = String::new();
         let mut pending = Vec::new();
         for node in order {
-            if !self.push_label(&mut path, *node, &issuer) {
+            if !self.push_known_label(&mut path, *node, &issuer) {
                 pending.push(*node);
-                push(&mut path, 'b', issuer.issue(*node));
+                push_label(&mut path, 'b', issuer.issue(*node));
             }
             if exceeds(&path) {
                 return Ok(None);
@@ -289,7 +322,7 @@ impl<'q> State<'q> {
         }
         for node in pending {
             let (hash, after) = self.n_degree(node, issuer.clone(), depth + 1, budget)?;
-            push(&mut path, 'b', issuer.issue(node));
+            push_label(&mut path, 'b', issuer.issue(node));
             path.push('<');
             path.push_str(&hash);
             path.push('>');
@@ -302,31 +335,25 @@ impl<'q> State<'q> {
     }
 
     /// Writes the node's canonical label or else the one of `issuer`, if it has either.
-    fn push_label(&self, text: &mut String, node: Node, issuer: &Issuer) -> bool {
+    fn push_known_label(&self, text: &mut String, node: Node, issuer: &Issuer) -> bool {
         match (self.canonical.place(node), issuer.place(node)) {
-            (Some(place), _) => push(text, 'c', place),
-            (None, Some(place)) => push(text, 'b', place),
+            (Some(place), _) => push_label(text, 'c', place),
+            (None, Some(place)) => push_label(text, 'b', place),
             (None, None) => return false,
         }
         true
     }
 
     fn digest(&self, text: &str) -> String {
-        let mut hexadecimal = String::new();
-        let octets = match self.hash {
-            HashAlgorithm::Sha256 => Sha256::digest(text).to_vec(),
-            HashAlgorithm::Sha384 => Sha384::digest(text).to_vec(),
-        };
-        for octet in octets {
-            // Writing to a String cannot fail.
-            let _ = write!(hexadecimal, "{octet:02x}");
+        match self.hash {
+            HashAlgorithm::Sha256 => hexadecimal(&Sha256::digest(text)),
+            HashAlgorithm::Sha384 => hexadecimal(&Sha384::digest(text)),
         }
-        hexadecimal
     }
 }
 
 /// Writes a label: `_:c14n0` or `_:b0`.
-fn push(text: &mut String, prefix: char, place: usize) {
+fn push_label(text: &mut String, prefix: char, place: usize) {
     let prefix = if prefix == 'c' { "c14n" } else { "b" };
     // Writing to a String cannot fail.
     let _ = write!(text, "_:{prefix}{place}");
@@ -351,43 +378,72 @@ fn next_order(items: &mut [Node]) -> bool {
     true
 }
 
-/// The blank nodes of a quad with their RDFC-1.0 position.
-fn blank_nodes<'q>(quad: QuadRef<'q>) -> impl Iterator<Item = (char, &'q str)> + use<'q> {
-    let subject = match quad.subject {
-        NamedOrBlankNodeRef::BlankNode(node) => Some(('s', node.as_str())),
-        NamedOrBlankNodeRef::NamedNode(_) => None,
-    };
-    let object = match quad.object {
-        TermRef::BlankNode(node) => Some(('o', node.as_str())),
-        _ => None,
-    };
-    let graph = match quad.graph_name {
-        GraphNameRef::BlankNode(node) => Some(('g', node.as_str())),
-        _ => None,
-    };
-    subject.into_iter().chain(object).chain(graph)
+impl<'q> Line<'q> {
+    fn of(quad: QuadRef<'q>) -> Self {
+        let mut line = Self { text: String::new(), predicate: quad.predicate.as_str(), blank: Vec::new() };
+        match quad.subject {
+            NamedOrBlankNodeRef::BlankNode(node) => line.leave_out('s', node),
+            NamedOrBlankNodeRef::NamedNode(node) => line.push_iri(node.as_str()),
+        }
+        line.text.push(' ');
+        line.push_iri(quad.predicate.as_str());
+        line.text.push(' ');
+        match quad.object {
+            TermRef::BlankNode(node) => line.leave_out('o', node),
+            TermRef::NamedNode(node) => line.push_iri(node.as_str()),
+            other => {
+                // Writing to a String cannot fail.
+                let _ = write!(line.text, "{other}");
+            }
+        }
+        match quad.graph_name {
+            GraphNameRef::BlankNode(node) => {
+                line.text.push(' ');
+                line.leave_out('g', node);
+            }
+            GraphNameRef::NamedNode(node) => {
+                line.text.push(' ');
+                line.push_iri(node.as_str());
+            }
+            GraphNameRef::DefaultGraph => (),
+        }
+        line.text.push_str(" .\n");
+        line
+    }
+
+    fn push_iri(&mut self, iri: &str) {
+        self.text.push('<');
+        self.text.push_str(iri);
+        self.text.push('>');
+    }
+
+    fn leave_out(&mut self, position: char, node: BlankNodeRef<'q>) {
+        self.blank.push(Blank { at: self.text.len(), position, name: node.as_str(), node: 0 });
+    }
+
+    /// What tells the line from those of other quads.
+    fn key(&self) -> impl Iterator<Item = (usize, &str)> {
+        let blank = self.blank.iter().map(|blank| (blank.at, blank.name));
+        std::iter::once((0, self.text.as_str())).chain(blank)
+    }
+
+    /// The line, its blank nodes labelled by `label`.
+    fn written(&self, label: impl Fn(&mut String, Node)) -> String {
+        let mut line = String::with_capacity(self.text.len() + 8 * self.blank.len());
+        let mut from = 0;
+        for blank in &self.blank {
+            line.push_str(self.text.get(from..blank.at).unwrap_or_default());
+            label(&mut line, blank.node);
+            from = blank.at;
+        }
+        line.push_str(self.text.get(from..).unwrap_or_default());
+        line
+    }
 }
 
-/// A quad's line of canonical N-Quads, its blank nodes labelled by `label`.
-fn line<'l>(quad: QuadRef<'_>, label: impl Fn(BlankNodeRef<'_>) -> &'l str) -> String {
-    let mut line = String::new();
-    // Writing to a String cannot fail.
-    let _ = match quad.subject {
-        NamedOrBlankNodeRef::BlankNode(node) => write!(line, "_:{}", label(node)),
-        NamedOrBlankNodeRef::NamedNode(node) => write!(line, "{node}"),
-    };
-    let _ = write!(line, " {} ", quad.predicate);
-    let _ = match quad.object {
-        TermRef::BlankNode(node) => write!(line, "_:{}", label(node)),
-        other => write!(line, "{other}"),
-    };
-    let _ = match quad.graph_name {
-        GraphNameRef::BlankNode(node) => write!(line, " _:{}", label(node)),
-        GraphNameRef::NamedNode(node) => write!(line, " {node}"),
-        GraphNameRef::DefaultGraph => Ok(()),
-    };
-    line.push_str(" .\n");
-    line
+fn hexadecimal(octets: &[u8]) -> String {
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or_default();
+    octets.iter().flat_map(|octet| [digit(octet >> 4), digit(octet & 15)]).collect()
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub(crate) fn parse_document(text: &str, limits: &Limits) -> Result<Graph, RdfEr
         return Err(RdfError::TooLarge("octets in a graph"));
     }
     let document = read(text, limits)?;
-    default_graph(quads(&document, Dialect::Document, limits)?)
+    default_graph(quads(&document, Dialect::Document, limits)?.quads)
 }
 
 /// Parses a paper (credential, presentation, proof options) to the quads of its dataset, under the stricter rules of `mandate.md` 1:
@@ -31,10 +31,25 @@ pub(crate) fn parse_document(text: &str, limits: &Limits) -> Result<Graph, RdfEr
 /// # Errors
 /// As [`parse_document`], named graphs of pinned graph containers apart.
 pub(crate) fn parse_paper(paper: &Value, limits: &Limits) -> Result<Vec<Quad>, RdfError> {
-    let quads = quads(paper, Dialect::Paper, limits)?;
-    let mut seen = HashSet::with_capacity(quads.len());
-    if quads.iter().all(|quad| seen.insert(quad)) {
-        Ok(quads)
+    read_paper(paper, limits).map(|paper| paper.quads)
+}
+
+/// A paper's quads.
+pub(crate) struct Paper {
+    pub(crate) quads: Vec<Quad>,
+    /// It is of a recognised form: embedded in another, it reads as it does alone.
+    pub(crate) recognised: bool,
+}
+
+/// [`parse_paper`], telling whether the paper is of a recognised form.
+///
+/// # Errors
+/// As [`parse_paper`].
+pub(crate) fn read_paper(paper: &Value, limits: &Limits) -> Result<Paper, RdfError> {
+    let paper = quads(paper, Dialect::Paper, limits)?;
+    let mut seen = HashSet::with_capacity(paper.quads.len());
+    if paper.quads.iter().all(|quad| seen.insert(quad)) {
+        Ok(paper)
     } else {
         Err(malformed("a paper says the same thing twice"))
     }
@@ -48,15 +63,16 @@ fn read(text: &str, limits: &Limits) -> Result<Value, RdfError> {
     })
 }
 
-fn quads(document: &Value, dialect: Dialect, limits: &Limits) -> Result<Vec<Quad>, RdfError> {
+fn quads(document: &Value, dialect: Dialect, limits: &Limits) -> Result<Paper, RdfError> {
     // First, because the library recurses along nesting and along definitions.
     match safe_mode::read(document, dialect, limits)? {
         Reading::Recognised(quads) => {
-            let mut meter = Meter::new(limits);
-            quads.iter().try_for_each(|quad| meter.count(quad.as_ref()))?;
-            Ok(quads)
+            super::check_size(&quads, limits)?;
+            Ok(Paper { quads, recognised: true })
         }
-        Reading::Expected(expected) => by_library(document, &expected, limits),
+        Reading::Expected(expected) => {
+            Ok(Paper { quads: by_library(document, &expected, limits)?, recognised: false })
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::RdfError;
 use crate::limits::Limits;
 use oxrdf::vocab::rdf;
-use oxrdf::{BlankNode, GraphNameRef, NamedOrBlankNodeRef, QuadRef, TermRef};
+use oxrdf::{BlankNodeRef, GraphNameRef, NamedOrBlankNodeRef, QuadRef, TermRef};
 use std::collections::HashSet;
 
 /// How many times its own byte limit a document's terms may add up to once prefixes and terms are written out. A few
@@ -21,7 +21,7 @@ pub(super) struct Meter<'a> {
     limits: &'a Limits,
     triples: usize,
     octets: usize,
-    blank_nodes: HashSet<BlankNode>,
+    blank_nodes: HashSet<String>,
 }
 
 impl<'a> Meter<'a> {
@@ -40,12 +40,12 @@ impl<'a> Meter<'a> {
         }
         match quad.subject {
             NamedOrBlankNodeRef::NamedNode(node) => self.text(node.as_str())?,
-            NamedOrBlankNodeRef::BlankNode(node) => self.blank_node(node.into_owned())?,
+            NamedOrBlankNodeRef::BlankNode(node) => self.blank_node(node)?,
         }
         self.text(quad.predicate.as_str())?;
         match quad.object {
             TermRef::NamedNode(node) => self.text(node.as_str())?,
-            TermRef::BlankNode(node) => self.blank_node(node.into_owned())?,
+            TermRef::BlankNode(node) => self.blank_node(node)?,
             TermRef::Literal(literal) => {
                 self.text(literal.value())?;
                 self.text(literal.datatype().as_str())?;
@@ -65,7 +65,7 @@ impl<'a> Meter<'a> {
         }
         match quad.graph_name {
             GraphNameRef::NamedNode(node) => self.text(node.as_str()),
-            GraphNameRef::BlankNode(node) => self.blank_node(node.into_owned()),
+            GraphNameRef::BlankNode(node) => self.blank_node(node),
             GraphNameRef::DefaultGraph => Ok(()),
         }
     }
@@ -81,9 +81,11 @@ impl<'a> Meter<'a> {
         Ok(())
     }
 
-    fn blank_node(&mut self, node: BlankNode) -> Result<(), RdfError> {
+    fn blank_node(&mut self, node: BlankNodeRef<'_>) -> Result<(), RdfError> {
         self.text(node.as_str())?;
-        self.blank_nodes.insert(node);
+        if !self.blank_nodes.contains(node.as_str()) {
+            self.blank_nodes.insert(node.as_str().to_owned());
+        }
         if self.blank_nodes.len() > self.limits.blank_nodes {
             return Err(RdfError::TooLarge("blank nodes"));
         }

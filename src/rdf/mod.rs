@@ -13,7 +13,7 @@ mod safe_mode;
 pub(crate) mod turtle;
 
 use crate::limits::Limits;
-use oxrdf::{Graph, GraphNameRef, Triple};
+use oxrdf::{Graph, GraphNameRef, Quad, Triple};
 
 /// The RDF serializations that a payload may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -63,7 +63,7 @@ pub(crate) enum RdfError {
 }
 
 /// Work that one message may still cause, whatever number of papers it is spread over.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Budget {
     canonicalization_calls: usize,
     canonicalizations: usize,
@@ -78,6 +78,50 @@ impl Budget {
             canonicalization_steps: canon::STEPS,
         }
     }
+
+    /// What was spent since `before`.
+    pub(crate) fn spent_since(&self, before: &Self) -> Spent {
+        Spent(Self {
+            canonicalization_calls: before.canonicalization_calls.saturating_sub(self.canonicalization_calls),
+            canonicalizations: before.canonicalizations.saturating_sub(self.canonicalizations),
+            canonicalization_steps: before.canonicalization_steps.saturating_sub(self.canonicalization_steps),
+        })
+    }
+
+    /// Spends what the same work cost before; `false`, and nothing is spent, where it does not suffice.
+    pub(crate) fn spend(&mut self, Spent(cost): &Spent) -> bool {
+        let left = || {
+            Some(Self {
+                canonicalization_calls: self
+                    .canonicalization_calls
+                    .checked_sub(cost.canonicalization_calls)?,
+                canonicalizations: self.canonicalizations.checked_sub(cost.canonicalizations)?,
+                canonicalization_steps: self
+                    .canonicalization_steps
+                    .checked_sub(cost.canonicalization_steps)?,
+            })
+        };
+        match left() {
+            Some(left) => {
+                *self = left;
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// Work that was done, each kind of a [`Budget`] counted.
+#[derive(Debug, Clone)]
+pub(crate) struct Spent(Budget);
+
+/// Quads that no parser emitted, under the limits of those that one does.
+///
+/// # Errors
+/// [`RdfError::TooLarge`]
+pub(crate) fn check_size(quads: &[Quad], limits: &Limits) -> Result<(), RdfError> {
+    let mut meter = meter::Meter::new(limits);
+    quads.iter().try_for_each(|quad| meter.count(quad.as_ref()))
 }
 
 /// A graph of triples that no parser emitted, under the limits of those that one does.

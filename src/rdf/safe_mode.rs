@@ -486,10 +486,11 @@ impl Walk<'_> {
             Some(previous) if !keeps => previous,
             _ => active,
         };
-        match term.and_then(|term| term.context) {
-            Some(scoped) => self.contexts.of_property(outer, scoped),
-            None => Ok(Arc::clone(outer)),
-        }
+        let Some(scoped) = term.and_then(|term| term.context) else { return Ok(Arc::clone(outer)) };
+        // Where a type's context ends and a property's begins, the library keeps the first and drops the second in nodes
+        // below: not what JSON-LD 1.1 says (Expansion, steps 7 and 8). Nothing of either is left behind `null`.
+        self.recognised &= Arc::ptr_eq(outer, active) || scoped.context.is_null();
+        self.contexts.of_property(outer, scoped)
     }
 
     fn object<'a>(

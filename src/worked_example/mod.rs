@@ -4,6 +4,7 @@
 //! what is tested. The keys are TEST-ONLY: their secrets are in `credentials/keys/`, for everybody to read.
 
 mod ask;
+mod chain;
 mod forge;
 mod intent;
 mod jws;

@@ -78,6 +78,16 @@ fn schema_accepts(report: &Value) -> bool {
     schemas.validate(report, index).map_err(|error| println!("{error:#}")).is_ok()
 }
 
+/// Every case of the bench gets the answer that it expects; what it takes is nobody's promise here.
+#[test]
+fn the_bench_runs_in_its_short_form() {
+    let run = writgate(&["bench", "--short", "--runs", "2"]);
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    for case in ["one hop, cold", "one hop, warm", "8 hops, warm", "actor chain, cold", "shape violation"] {
+        assert!(run.stdout.contains(case), "{case}\n{}", run.stdout);
+    }
+}
+
 #[test]
 fn the_demo_allows_two_messages_and_refuses_the_others() {
     let demo = writgate(&["demo"]);

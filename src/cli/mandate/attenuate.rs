@@ -4,7 +4,7 @@ use super::issue::policy_document;
 use super::papers::{self, Paper};
 use crate::cli::{Exit, Failure, Outcome, key::read_key, output};
 use crate::config::PolicyStore;
-use crate::credential::{Credential, binding};
+use crate::credential::{Credential, Known, binding};
 use crate::limits::Limits;
 use crate::mandate::attenuate::{AttenuateError, Delegated, ParentMandate};
 use crate::mandate::odrl::{Excess, Narrowing, Policy, PolicyError, action_of_name, constraint_of_text};
@@ -12,6 +12,7 @@ use crate::rdf::{Budget, RdfMediaType};
 use crate::request::Instant;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -124,10 +125,10 @@ fn narrowing(arguments: &Arguments) -> Result<Narrowing, Failure> {
     })
 }
 
-fn parent_credential(path: &Path) -> Result<Credential, Failure> {
+fn parent_credential(path: &Path) -> Result<Arc<Credential>, Failure> {
     let files = papers::read(&[path.to_path_buf()], false)?;
     match files.into_iter().next().map(|file| file.paper) {
-        Some(Ok(Paper::Credential(credential))) => Ok(*credential),
+        Some(Ok(Paper::Credential(credential))) => Ok(credential),
         Some(Err(error)) => Err(Failure::new(format!(
             "{}: {} ({})",
             path.display(),
@@ -139,16 +140,24 @@ fn parent_credential(path: &Path) -> Result<Credential, Failure> {
 }
 
 /// The policy that the parent's credential binds.
-fn parent_policy(credential: &Credential, document: Option<&Path>) -> Result<Policy, Failure> {
+fn parent_policy(credential: &Credential, document: Option<&Path>) -> Result<Arc<Policy>, Failure> {
     let limits = Limits::default();
     let parts = papers::policies(&document.map(Path::to_path_buf).into_iter().collect::<Vec<_>>())?;
     let store = PolicyStore::default();
-    let bound = binding::resolve(credential, &parts, &store, false, &limits, &mut Budget::new(&limits))
-        .map_err(|error| {
-            let why = error.evidence.detail.unwrap_or_default();
-            Failure::new(format!("the parent's policy ({why}): --parent-policy names its document"))
-        })?;
-    let policy = Policy::read(&bound.graph, &limits).map_err(|error| match error {
+    let bound = binding::resolve(
+        credential,
+        &parts,
+        &store,
+        false,
+        &limits,
+        &mut Budget::new(&limits),
+        &Known::nothing(),
+    )
+    .map_err(|error| {
+        let why = error.evidence.detail.unwrap_or_default();
+        Failure::new(format!("the parent's policy ({why}): --parent-policy names its document"))
+    })?;
+    let policy = bound.policy.map_err(|error| match error {
         PolicyError::Malformed(problem) => Failure::new(format!("the parent's policy: {problem}")),
         PolicyError::TooLarge(limit) => {
             Failure::new(format!("the parent's policy exceeds the limit {limit}"))

@@ -7,9 +7,9 @@ use crate::config::PolicyStore;
 use crate::credential::credential::PolicyClaim;
 use crate::credential::data_integrity::{Proof, Statement};
 use crate::credential::securing::Securing;
-use crate::credential::{Credential, PaperError, binding};
+use crate::credential::{Credential, Known, PaperError, binding};
 use crate::limits::Limits;
-use crate::mandate::odrl::{Policy, PolicyError, PolicyOutline, RuleOutline};
+use crate::mandate::odrl::{PolicyError, PolicyOutline, RuleOutline};
 use crate::message::RdfPart;
 use crate::rdf::Budget;
 use crate::vocab::sec;
@@ -266,9 +266,17 @@ impl HopSeen {
     fn of(file: &str, credential: &Credential, parts: &[RdfPart]) -> Self {
         let limits = Limits::default();
         let store = PolicyStore::default();
-        let bound = binding::resolve(credential, parts, &store, false, &limits, &mut Budget::new(&limits));
+        let bound = binding::resolve(
+            credential,
+            parts,
+            &store,
+            false,
+            &limits,
+            &mut Budget::new(&limits),
+            &Known::nothing(),
+        );
         let (binding, policy) = match bound {
-            Ok(bound) => match Policy::read(&bound.graph, &limits) {
+            Ok(bound) => match bound.policy {
                 Ok(policy) => (bound.form.as_str().to_owned(), Some(policy)),
                 Err(PolicyError::Malformed(why)) => (format!("{}, but {why}", bound.form.as_str()), None),
                 Err(PolicyError::TooLarge(limit)) => {

@@ -6,16 +6,17 @@ use crate::credential::context_free::{self, is_context_free};
 use crate::credential::jose::{self, TokenType};
 use crate::credential::jose_presentation;
 use crate::credential::presentation_graph::Presentation;
-use crate::credential::{Credential, PaperError};
+use crate::credential::{Credential, Known, PaperError};
 use crate::limits::Limits;
 use crate::message::{RdfPart, strict_json};
 use crate::rdf::Budget;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A paper of a file.
 pub(super) enum Paper {
-    Credential(Box<Credential>),
+    Credential(Arc<Credential>),
     Presentation(Presentation),
 }
 
@@ -23,12 +24,12 @@ pub(super) enum Paper {
 pub(super) struct PaperFile {
     pub(super) name: String,
     pub(super) paper: Result<Paper, PaperError>,
-    pub(super) loose: Vec<Result<Credential, PaperError>>,
+    pub(super) loose: Vec<Result<Arc<Credential>, PaperError>>,
 }
 
 impl PaperFile {
     /// The credentials of the file that can be read.
-    pub(super) fn credentials(&self) -> Vec<&Credential> {
+    pub(super) fn credentials(&self) -> Vec<&Arc<Credential>> {
         match &self.paper {
             Ok(Paper::Credential(credential)) => vec![credential],
             Ok(Paper::Presentation(presentation)) => presentation.credentials.iter().collect(),
@@ -64,15 +65,15 @@ fn read_one(path: &Path, context_free: bool, limits: &Limits) -> Result<PaperFil
     let budget = || Budget::new(limits);
     let by_lowering = |document: &Value| context_free && is_context_free(document);
     let credential = |document: &Value| match by_lowering(document) {
-        true => context_free::credential(document, limits, &mut budget()),
-        false => Credential::read(document, limits, &mut budget()),
+        true => context_free::credential(document, limits, &mut budget()).map(Arc::new),
+        false => Credential::read(document, limits, &mut budget()).map(Arc::new),
     };
     if !is_presentation(&document) {
-        let paper = credential(&document).map(|read| Paper::Credential(Box::new(read)));
+        let paper = credential(&document).map(Paper::Credential);
         return Ok(PaperFile { name, paper, loose: Vec::new() });
     }
     let read = match by_lowering(&document) {
-        true => context_free::presentation(&document, limits, &mut budget()),
+        true => context_free::presentation(&document, limits, &mut budget(), &Known::nothing()),
         false => Presentation::read(&document, limits, &mut budget()),
     };
     let loose = match (&read, document.get("verifiableCredential")) {
@@ -91,10 +92,11 @@ fn read_jws(octets: &[u8], limits: &Limits) -> Result<Paper, PaperError> {
     let text = text.trim_end_matches(['\r', '\n']);
     match jose::claimed_type(text, limits) {
         Some(TokenType::Presentation) => {
-            jose_presentation::presentation(text, limits).map(Paper::Presentation)
+            jose_presentation::presentation(text, limits, &mut Budget::new(limits), &Known::nothing())
+                .map(Paper::Presentation)
         }
         Some(TokenType::Credential) | None => {
-            jose::credential(text, limits).map(|read| Paper::Credential(Box::new(read)))
+            jose::credential(text, limits).map(|read| Paper::Credential(Arc::new(read)))
         }
     }
 }

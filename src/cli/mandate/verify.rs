@@ -166,7 +166,8 @@ const NOWHERE: &str = "https://writgate.invalid/";
 
 impl World {
     fn judge(&self, arguments: &Arguments, files: &[PaperFile]) -> Verdict {
-        let credentials: Vec<Credential> = files.iter().flat_map(PaperFile::credentials).cloned().collect();
+        let credentials: Vec<Arc<Credential>> =
+            files.iter().flat_map(PaperFile::credentials).cloned().collect();
         let root = match &arguments.root {
             Some(root) => root.clone(),
             None => self.root(arguments, &credentials),
@@ -209,7 +210,7 @@ impl World {
 
     /// The owner of the target; without one, the principal among the configured ones with whom the chain starts, else
     /// the first of them.
-    fn root(&self, arguments: &Arguments, credentials: &[Credential]) -> String {
+    fn root(&self, arguments: &Arguments, credentials: &[Arc<Credential>]) -> String {
         let owner = arguments.target.as_deref().and_then(|target| self.config.roots.owner(target));
         let principals = self.config.roots.principals();
         let issuer = credentials.iter().map(|credential| credential.issuer.as_str()).find(|issuer| {
@@ -224,7 +225,7 @@ impl World {
         &self,
         root: &str,
         files: &[PaperFile],
-        credentials: &[Credential],
+        credentials: &[Arc<Credential>],
     ) -> Result<VerifiedChain, Refusal> {
         for file in files {
             if let Err(error) = &file.paper {
@@ -251,7 +252,7 @@ impl World {
                 Reason::IdentityCompositionFailed,
             ),
         ] {
-            let policies: Vec<_> = hops.iter().map(|hop| &hop.policy).collect();
+            let policies: Vec<_> = hops.iter().map(|hop| hop.policy.as_ref()).collect();
             if policies.is_empty() {
                 continue;
             }

@@ -83,7 +83,7 @@ fn given(chain: &Value, folder: &Folder, budget: &mut Budget) -> Result<GivenCha
     for paper in list("credentials")? {
         let read = credential(paper, folder, budget)?;
         credentials = credentials.and_then(|mut all: Vec<_>| {
-            all.push(read?);
+            all.push(Arc::new(read?));
             Ok(all)
         });
     }

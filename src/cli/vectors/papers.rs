@@ -5,7 +5,7 @@ use crate::cli::{Failure, output};
 use crate::config::{Config, ConfigBuilder, RootPrincipals};
 use crate::credential::context_free::{self, is_context_free};
 use crate::credential::presentation_graph::Presentation;
-use crate::credential::{ControllerDocuments, Credential, PaperError, StatusLists};
+use crate::credential::{ControllerDocuments, Credential, Known, PaperError, StatusLists};
 use crate::limits::Limits;
 use crate::message::strict_json;
 use crate::rdf::Budget;
@@ -109,7 +109,7 @@ pub(super) fn read_credential(document: &Value, budget: &mut Budget) -> Result<C
 pub(super) fn read_presentation(document: &Value, budget: &mut Budget) -> Result<Presentation, PaperError> {
     let limits = Limits::default();
     if is_context_free(document) {
-        context_free::presentation(document, &limits, budget)
+        context_free::presentation(document, &limits, budget, &Known::nothing())
     } else {
         Presentation::read(document, &limits, budget)
     }

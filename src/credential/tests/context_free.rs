@@ -21,7 +21,8 @@ pub(super) fn read(document: &Value) -> Result<Credential, Reason> {
 }
 
 fn read_presentation(document: &Value) -> Result<Presentation, Reason> {
-    context_free::presentation(document, &Limits::default(), &mut budget()).map_err(|error| error.reason)
+    context_free::presentation(document, &Limits::default(), &mut budget(), &Known::nothing())
+        .map_err(|error| error.reason)
 }
 
 /// The document with a proof by `key` over `digest`.

@@ -15,7 +15,7 @@ mod suite;
 use super::data_integrity::{DocumentHash, Suite};
 use super::issue::{Mandate, MandatePolicy, SigningKey, issue_mandate, secure};
 use super::key::KeyType;
-use super::{ControllerDocuments, Credential, PaperError, date_time};
+use super::{ControllerDocuments, Credential, Known, PaperError, date_time};
 use crate::limits::Limits;
 use crate::message::Digest;
 use crate::rdf::Budget;

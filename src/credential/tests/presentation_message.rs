@@ -4,7 +4,7 @@ use super::*;
 use crate::credential::issue::{Presenting, present};
 use crate::credential::presentation::{Bounds, VerifiedPresentation};
 use crate::credential::{ChallengeBinding, bound_challenge};
-use crate::message::{Digest, Envelope, MessageFacts, PresentationPart, RdfPart};
+use crate::message::{Digest, Envelope, MessageFacts, PresentationPart, RdfPart, Rest};
 use crate::protocol::{Binding, ProtocolSettings};
 use crate::rdf::RdfMediaType;
 use crate::request::{Actor, CallerFacts, MessageInput, Request};
@@ -54,7 +54,7 @@ impl Case {
             task_id: None,
             protocol_hash: PROTOCOL,
             intent_hash: INTENT,
-            rest_digest: Digest::of("rest"),
+            rest_digest: rest("the rest").digest().unwrap(),
         });
         Self::new(&challenge.unwrap(), DOMAIN)
     }
@@ -76,6 +76,7 @@ impl Case {
             &self.request,
             &bounds,
             &mut budget(),
+            &Known::nothing(),
         )
         .map_err(|error| error.reason)
     }
@@ -92,6 +93,10 @@ fn settings(hash: &str, binding: Binding) -> ProtocolSettings {
     }
 }
 
+fn rest(text: &str) -> Rest {
+    Rest { message: json!({"parts": [{"text": text}]}), without: Vec::new() }
+}
+
 fn envelope(presentation: Option<PresentationPart>) -> Envelope {
     let digest = Digest::of("message");
     Envelope {
@@ -104,7 +109,7 @@ fn envelope(presentation: Option<PresentationPart>) -> Envelope {
             parsed_by_caller: false,
         },
         digest,
-        rest_digest: Digest::of("rest"),
+        rest: rest("the rest"),
         protocol_hash_claim: Some(PROTOCOL.to_owned()),
         intent: RdfPart { index: 0, media_type: RdfMediaType::Turtle, text: String::new() },
         presentation,
@@ -141,7 +146,7 @@ fn a_bound_presentation_authorizes_its_message_alone() {
         ("context id", |case| case.envelope.facts.context_id = Some("c2".to_owned())),
         ("no context id", |case| case.envelope.facts.context_id = None),
         ("task id", |case| case.envelope.facts.task_id = Some("t1".to_owned())),
-        ("the rest of the message", |case| case.envelope.rest_digest = Digest::of("other")),
+        ("the rest of the message", |case| case.envelope.rest = rest("another")),
         ("intent", |case| case.intent_hash = "sha256:dd"),
         ("protocol", |case| case.protocol = settings(OTHER_PROTOCOL, Binding::Accepted)),
     ];

@@ -7,7 +7,7 @@ use super::{
     mismatch, one_credential_per_policy, read_papers, unreadable,
 };
 use crate::config::{Config, PolicyStore, StoredPolicy};
-use crate::credential::{Credential, PaperError, binding};
+use crate::credential::{Credential, Known, PaperError, binding};
 use crate::ledger::Learned;
 use crate::limits::Limits;
 use crate::mandate::assembly::{Member, Parent, assemble};
@@ -19,11 +19,12 @@ use crate::request::{Instant, Snapshot};
 use crate::vocab::svc;
 use oxrdf::NamedNodeRef;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One chain as it was given, in any order.
 pub(crate) struct GivenChain {
     /// Credentials, or why one could not be read: that is a failure of phase A.
-    pub(crate) credentials: Result<Vec<Credential>, PaperError>,
+    pub(crate) credentials: Result<Vec<Arc<Credential>>, PaperError>,
     /// Policy documents. They count as bound by their location.
     pub(crate) policies: Vec<(String, RdfMediaType)>,
 }
@@ -58,7 +59,9 @@ impl Apart<'_> {
             let primary: Vec<&Paper<'_>> = primary.iter().collect();
             let actor: Vec<&Paper<'_>> = actor.iter().collect();
             let actor = failure.map_or(Ok(actor.as_slice()), Err);
-            let genuine = |credential: &Credential| is_genuine(credential, self.snapshot, self.config);
+            let genuine = |credential: &Credential| {
+                is_genuine(credential, self.snapshot, self.config, &Known::nothing())
+            };
             let verifier = self.verifier(root_principal, &genuine);
             let chains = (primary.as_slice(), actor);
             VerifiedChain::of_chains(chains, &verifier, &|| Ok(()), &mut verifier.status_check(), budget)
@@ -74,16 +77,17 @@ impl Apart<'_> {
     pub(crate) fn papers_of_message(
         &self,
         root_principal: &str,
-        credentials: &[Credential],
+        credentials: &[Arc<Credential>],
         policy_parts: &[RdfPart],
         budget: &mut Budget,
     ) -> Result<VerifiedChain, Refusal> {
-        let genuine = |credential: &Credential| is_genuine(credential, self.snapshot, self.config);
+        let known = Known::nothing();
+        let genuine = |credential: &Credential| is_genuine(credential, self.snapshot, self.config, &known);
         let verifier =
             Verifier { status_rules: StatusRules::OF_MESSAGES, ..self.verifier(root_principal, &genuine) };
         // Papers that no message brought teach the ledger nothing.
         let mut learned = Learned::default();
-        VerifiedChain::of_papers(credentials, policy_parts, &verifier, &mut learned, budget)
+        VerifiedChain::of_papers(credentials, policy_parts, &verifier, &mut learned, budget, &known)
             .map_err(Failure::into_refusal)
     }
 
@@ -99,7 +103,9 @@ impl Apart<'_> {
         budget: &mut Budget,
     ) -> Result<(), Reason> {
         let mut judge = || {
-            let genuine = |credential: &Credential| is_genuine(credential, self.snapshot, self.config);
+            let genuine = |credential: &Credential| {
+                is_genuine(credential, self.snapshot, self.config, &Known::nothing())
+            };
             let verifier = self.verifier(&credential.issuer, &genuine);
             verifier.genuine(credential)?;
             delegates_for_itself(credential)?;
@@ -115,7 +121,8 @@ impl Apart<'_> {
 
     /// The first failure of phase A alone, else the failure of each status entry, in order.
     pub(crate) fn status(&self, credential: &Credential, budget: &mut Budget) -> Vec<Reason> {
-        let genuine = |credential: &Credential| is_genuine(credential, self.snapshot, self.config);
+        let genuine =
+            |credential: &Credential| is_genuine(credential, self.snapshot, self.config, &Known::nothing());
         let verifier = self.verifier(&credential.issuer, &genuine);
         if let Err(failure) = verifier.genuine(credential) {
             return vec![failure.error.reason];
@@ -172,7 +179,8 @@ fn papers<'a>(
         Ok(credentials) => credentials,
         Err(error) => return Err(Failure::of(Phase::A, error.clone())),
     };
-    let sources = Sources { parts: &[], store: &store, trust_store_by_location: true };
+    let sources =
+        Sources { parts: &[], store: &store, trust_store_by_location: true, known: &Known::nothing() };
     let mut papers = read_papers(credentials, &sources, limits, budget)?;
     one_credential_per_policy(&papers)?;
     if papers.len() != policies.len() {

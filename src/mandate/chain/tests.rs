@@ -54,8 +54,9 @@ impl Run {
             status_rules: StatusRules::OF_MESSAGES,
         };
         let mut budget = Budget::new(&Limits::default());
-        let learned = &mut self.learned.borrow_mut();
-        VerifiedChain::of_papers(&self.credentials, &self.parts, &verifier, learned, &mut budget)
+        let credentials: Vec<_> = self.credentials.iter().cloned().map(Arc::new).collect();
+        let (learned, known) = (&mut self.learned.borrow_mut(), Known::nothing());
+        VerifiedChain::of_papers(&credentials, &self.parts, &verifier, learned, &mut budget, &known)
             .map_err(Failure::into_refusal)
     }
 

@@ -406,8 +406,8 @@ impl Delegation<'_> {
     fn repeats(&self, own: &Rule, prohibition: &Rule, case: &Case<'_>, asked: &str) -> bool {
         let same = |own: &Named, other: &Named| match (own, other) {
             (
-                Named::Iri { iri, collection, refinements },
-                Named::Iri { iri: other, collection: wide, refinements: others },
+                Named::Iri { iri, collection, refinements, .. },
+                Named::Iri { iri: other, collection: wide, refinements: others, .. },
             ) => iri == other && refinements == others && (*collection || !wide),
             _ => false,
         };

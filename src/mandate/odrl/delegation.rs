@@ -162,8 +162,8 @@ impl<'a> PolicyStage<'a> {
             of_message,
             facts: Arc::new(Facts::of_store(&config.policies, chain.root_principal())),
             work: Work::new(&config.limits),
-            primary: chain.hops().iter().map(|hop| &hop.policy).collect(),
-            secondary: chain.actor_hops().iter().map(|hop| &hop.policy).collect(),
+            primary: chain.hops().iter().map(|hop| hop.policy.as_ref()).collect(),
+            secondary: chain.actor_hops().iter().map(|hop| hop.policy.as_ref()).collect(),
             what_if: WhatIf::default(),
         }
     }

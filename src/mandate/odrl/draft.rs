@@ -140,8 +140,7 @@ impl Policy {
                 .chain(&wanted.constraints)
                 .chain([&bound])
                 .collect();
-            let action =
-                Named::Iri { iri: odrl::GRANT_USE.to_owned(), collection: false, refinements: Vec::new() };
+            let action = Named::iri(odrl::GRANT_USE.to_owned(), false, Vec::new());
             let duties = rule.duties.iter().filter(|duty| duty.action != odrl::NEXT_POLICY);
             write_rule(&mut body, "permission", &[action], &targets, &constraints, duties);
         }
@@ -230,9 +229,9 @@ fn narrowed_actions(rule: &Rule, wanted: &[String]) -> Option<Vec<Named>> {
     } else {
         all.flat_map(|named| {
             wanted.iter().filter_map(move |wanted| match named {
-                Named::Iri { iri, collection, refinements } if action::permits(iri, wanted) => {
+                Named::Iri { iri, collection, refinements, .. } if action::permits(iri, wanted) => {
                     let refinements = refinements.clone();
-                    Some(Named::Iri { iri: wanted.clone(), collection: *collection, refinements })
+                    Some(Named::iri(wanted.clone(), *collection, refinements))
                 }
                 _ => None,
             })
@@ -246,7 +245,7 @@ fn narrowed_targets(rule: &Rule, wanted: &[String]) -> Option<Vec<Named>> {
     if wanted.is_empty() {
         return Some(rule.targets.clone());
     }
-    let plain = |iri: &String| Named::Iri { iri: iri.clone(), collection: false, refinements: Vec::new() };
+    let plain = |iri: &String| Named::iri(iri.clone(), false, Vec::new());
     let targets: Vec<Named> = if rule.targets.is_empty() {
         wanted.iter().map(plain).collect()
     } else {
@@ -289,7 +288,9 @@ fn write_rule<'d>(
 fn named_text(named: &Named, pointer: &str) -> String {
     let pointer = if pointer == "rdf:value" { format!("<{RDF_VALUE}>") } else { pointer.to_owned() };
     match named {
-        Named::Iri { iri, collection: false, refinements } if refinements.is_empty() => format!("<{iri}>"),
+        Named::Iri { iri, collection: false, refinements, .. } if refinements.is_empty() => {
+            format!("<{iri}>")
+        }
         Named::Iri { iri, refinements, .. } if refinements.is_empty() => format!("[ {pointer} <{iri}> ]"),
         Named::Iri { iri, refinements, .. } => {
             let refinements: Vec<String> = refinements.iter().map(constraint_text).collect();

@@ -110,6 +110,9 @@ pub(crate) struct OdrlRequest {
     counts: CountSource,
     facts: Arc<Facts>,
     work: Work,
+    target_is_normal: bool,
+    /// The instant, as a value of `odrl:dateTime`.
+    now: Value,
     /// A caller said that it is another time than it is.
     time_disputed: Option<String>,
 }
@@ -153,6 +156,8 @@ impl OdrlRequest {
             counts,
             facts,
             work,
+            target_is_normal: is_normal(target),
+            now: Value::instant(instant),
             time_disputed,
         }
     }
@@ -180,7 +185,6 @@ pub(super) struct Question<'a> {
     pub(super) request: &'a OdrlRequest,
     pub(super) agent: &'a str,
     pub(super) action: &'a str,
-    pub(super) target: &'a str,
     /// `odrld:delegationDepth`: only the chain's evaluator knows it.
     pub(super) depth: Option<u64>,
     /// The policy's issuer is the root principal, whose word about its own collections counts.
@@ -278,11 +282,12 @@ impl<'a> Judge<'a> {
     }
 
     fn target(&self, named: &Named) -> Truth {
-        let Named::Iri { iri, .. } = named else { return Truth::Undetermined };
-        let requested = self.question.target;
-        if !is_normal(iri) || !is_normal(requested) {
+        let Named::Iri { normal, .. } = named else { return Truth::Undetermined };
+        let request = self.question.request;
+        if !normal || !request.target_is_normal {
             return Truth::Undetermined;
         }
+        let requested = request.target.as_str();
         let whole = self.member(named, requested);
         let truth = match self.kind {
             RuleKind::Permission => whole,
@@ -385,7 +390,7 @@ impl<'a> Judge<'a> {
     pub(super) fn values(&self, operand: &str) -> Option<Cow<'a, [Value]>> {
         let request = self.question.request;
         match operand {
-            odrl::DATE_TIME => Some(Cow::Owned(vec![Value::instant(request.instant)])),
+            odrl::DATE_TIME => Some(Cow::Borrowed(std::slice::from_ref(&request.now))),
             odrld::DELEGATION_DEPTH => Some(Cow::Owned(vec![Value::integer(self.question.depth?)])),
             odrl::COUNT => match &request.counts {
                 // The exercise that is asked for counts: `lteq 1` is once.

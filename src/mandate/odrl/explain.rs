@@ -112,8 +112,12 @@ impl Trial<'_> {
             Some(change) => format!("{}, the policies would permit it", in_condition(&change)),
             None => "none: as long as this prohibition stands, no change of one attribute helps".to_owned(),
         };
-        let asked =
-            format!("{} on {} by {}", short(failing.asked.action), failing.asked.target, failing.asked.agent);
+        let asked = format!(
+            "{} on {} by {}",
+            short(failing.asked.action),
+            failing.asked.request.target,
+            failing.asked.agent
+        );
         let sure = judge.rule(rule).truth() == Truth::True;
         let verb = if sure { "prohibits" } else { "cannot be shown not to prohibit" };
         Explanation {
@@ -287,11 +291,7 @@ impl<'c> Candidate<'c> {
             add(format!("action {}", names(&rule.actions)), short(asked.action));
             if edge {
                 // It asks for grantUse, whatever the message asks for.
-                let also = Named::Iri {
-                    iri: odrl::GRANT_USE.to_owned(),
-                    collection: false,
-                    refinements: Vec::new(),
-                };
+                let also = Named::iri(odrl::GRANT_USE.to_owned(), false, Vec::new());
                 changes
                     .push(with(&|rule| rule.actions.push(also.clone()), "covered grantUse too".to_owned()));
             } else {
@@ -299,13 +299,13 @@ impl<'c> Candidate<'c> {
             }
         }
         if found.target != Truth::True {
-            add(format!("target {}", names(&rule.targets)), asked.target);
+            add(format!("target {}", names(&rule.targets)), &asked.request.target);
             changes.extend(iris(&rule.targets).map(Change::Target));
         }
         if found.assignee != Truth::True {
             add(format!("assignee {}", names(&rule.assignees)), asked.agent);
             let agent = asked.agent.to_owned();
-            let named = Named::Iri { iri: agent.clone(), collection: false, refinements: Vec::new() };
+            let named = Named::iri(agent.clone(), false, Vec::new());
             changes.push(with(&|rule| rule.assignees.push(named.clone()), format!("named {agent}")));
         }
         for constraint in rule.constraints.iter().filter(|one| judge.constraint(one) != Truth::True) {
@@ -342,7 +342,7 @@ impl<'c> Candidate<'c> {
         let agent = failing.asked.agent;
         if rule.assignees.is_empty() {
             unmet.push(Unmet { asked: "the delegate by name".to_owned(), seen: "everybody".to_owned() });
-            let named = Named::Iri { iri: agent.to_owned(), collection: false, refinements: Vec::new() };
+            let named = Named::iri(agent.to_owned(), false, Vec::new());
             changes.push(with(&|rule| rule.assignees.push(named.clone()), format!("named {agent}")));
         }
         let bounds: Vec<&Constraint> = rule.constraints.iter().filter(|one| is_depth_bound(one)).collect();

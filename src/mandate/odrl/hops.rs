@@ -305,14 +305,7 @@ impl<'a> Chain<'a> {
         let Some(policy) = self.policies.get(hop).copied() else {
             return Err(self.deny(hop, "the chain has a gap"));
         };
-        let asked = Question {
-            request: self.request,
-            agent,
-            action,
-            target: &self.request.target,
-            depth: None,
-            by_root: false,
-        };
+        let asked = Question { request: self.request, agent, action, depth: None, by_root: false };
         match Judge::prohibition(policy, asked) {
             Some(rule) => Err(self.prohibited(hop, asked, rule)),
             None => Ok(self.prohibitions_unchanged_until(policy)),
@@ -341,14 +334,7 @@ impl<'a> Chain<'a> {
         action: &'a str,
         depth: Option<u64>,
     ) -> Question<'a> {
-        Question {
-            request: self.request,
-            agent,
-            action,
-            target: &self.request.target,
-            depth,
-            by_root: self.root_is_owner && hop == 0,
-        }
+        Question { request: self.request, agent, action, depth, by_root: self.root_is_owner && hop == 0 }
     }
 
     /// Adds what a policy's matched permissions bring with them.
@@ -390,7 +376,7 @@ impl<'a> Chain<'a> {
             (None, false) => format!("a prohibition cannot be ruled out for {action}"),
         };
         denial.constraint = Some(in_words("prohibition", rule));
-        denial.seen = Some(format!("{action} on {} by {}", asked.target, asked.agent));
+        denial.seen = Some(format!("{action} on {} by {}", asked.request.target, asked.agent));
         denial
     }
 
@@ -422,7 +408,7 @@ impl<'a> Chain<'a> {
             }
             1 => {
                 denial.detail = format!("the policy permits {action} on another target only");
-                fill(&mut denial, "target", asked.target, names(&rule.targets));
+                fill(&mut denial, "target", &asked.request.target, names(&rule.targets));
             }
             2 => {
                 denial.detail = format!("the policy permits {action} on this target to another party only");

@@ -4,6 +4,7 @@
 //! labels of blank nodes can show in a decision or in its evidence.
 
 use super::value::Value;
+use crate::message::target::is_normal;
 use crate::vocab::odrl;
 use oxrdf::NamedOrBlankNode;
 use std::collections::BTreeSet;
@@ -61,9 +62,19 @@ pub(super) enum Named {
         iri: String,
         /// Said to be a collection, so that members outside our facts may exist.
         collection: bool,
+        /// In the normal form of targets.
+        normal: bool,
         refinements: Vec<Constraint>,
     },
     Unreadable,
+}
+
+impl Named {
+    /// An IRI. Whether it is normal is judged once, here.
+    pub(super) fn iri(iri: String, collection: bool, refinements: Vec<Constraint>) -> Self {
+        let normal = is_normal(&iri);
+        Self::Iri { iri, collection, normal, refinements }
+    }
 }
 
 /// A duty: one action, on one target where it has one.

@@ -460,7 +460,8 @@ impl<'g> Reader<'g> {
         let typed = self.objects(node, rdf::TYPE).into_iter().any(|class| {
             matches!(class, TermRef::NamedNode(class) if [ASSET_COLLECTION, PARTY_COLLECTION].contains(&class.as_str()))
         });
-        Ok(Named::Iri { iri: iri.to_owned(), collection: !action && (typed || blank), refinements })
+        let collection = !action && (typed || blank);
+        Ok(Named::iri(iri.to_owned(), collection, refinements))
     }
 
     /// Counts one step of work.

@@ -86,7 +86,7 @@ fn duties(duties: &[Duty]) -> Vec<String> {
 fn named(named: &Named) -> String {
     match named {
         Named::Unreadable => "something unreadable".to_owned(),
-        Named::Iri { iri, collection, refinements } => {
+        Named::Iri { iri, collection, refinements, .. } => {
             let members = if *collection { " and its members" } else { "" };
             let refinements: Vec<String> = refinements.iter().map(Constraint::to_string).collect();
             match refinements.is_empty() {

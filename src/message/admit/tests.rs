@@ -73,14 +73,15 @@ fn an_intent_with_its_presentation_is_ours() {
     assert_eq!(envelope.protocol_hash_claim.as_deref(), Some(HASH));
     assert_eq!((envelope.intent.index, envelope.intent.media_type), (1, RdfMediaType::Turtle));
     assert_eq!(envelope.intent.text, "<urn:i> a <urn:I> .");
-    assert!(matches!(envelope.presentation, Some(PresentationPart::DataIntegrity { .. })));
+    let Some(PresentationPart::DataIntegrity { document }) = &envelope.presentation else { panic!() };
+    assert_eq!(Some(document), presentation().get("data"));
     assert_eq!(envelope.policy_parts.iter().map(|part| part.index).collect::<Vec<_>>(), [3]);
     assert_eq!(envelope.digest, Digest::of_jcs(&message).unwrap());
     assert_eq!(envelope.digest, envelope.facts.digest);
     assert_eq!(envelope.facts.message_id, "m1");
     assert!(!envelope.facts.parsed_by_caller);
     let rest = self::message(&[prose(), intent(), json!({"raw": "AAEC"})]);
-    assert_eq!(envelope.rest_digest, Digest::of_jcs(&rest).unwrap());
+    assert_eq!(envelope.rest.digest(), Some(Digest::of_jcs(&rest).unwrap()));
 }
 
 #[test]
@@ -438,7 +439,7 @@ fn a_typed_message_reads_as_its_octets_do() {
     let Ok(Admitted::Ours(envelope)) = judge(&request, &testing::config()) else { panic!() };
     assert!(envelope.facts.parsed_by_caller);
     assert_eq!(envelope.digest, octets.digest);
-    assert_eq!(envelope.rest_digest, octets.rest_digest);
+    assert_eq!(envelope.rest.digest(), octets.rest.digest());
     assert_eq!(envelope.intent.text, octets.intent.text);
 }
 

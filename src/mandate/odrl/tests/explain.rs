@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 
 fn hop(credential: Credential) -> Hop {
     Hop {
-        policy: Policy::read(&credential.graph, &Limits::default()).unwrap(),
+        policy: Policy::read(&credential.graph, &Limits::default()).unwrap().into(),
         policy_digest: credential.digest,
         binding: BindingForm::Embedded,
-        credential,
+        credential: credential.into(),
     }
 }
 

@@ -46,10 +46,10 @@ impl Case {
     fn evaluate(&self) -> Result<PolicyGrant, Refusal> {
         let hops = |credentials: &[Credential]| -> Vec<Hop> {
             let hop = |credential: &Credential| Hop {
-                policy: Policy::read(&credential.graph, &Limits::default()).unwrap(),
+                policy: Policy::read(&credential.graph, &Limits::default()).unwrap().into(),
                 policy_digest: credential.digest,
                 binding: BindingForm::Embedded,
-                credential: credential.clone(),
+                credential: credential.clone().into(),
             };
             credentials.iter().map(hop).collect()
         };
