@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// A paper of a file.
 pub(super) enum Paper {
     Credential(Arc<Credential>),
-    Presentation(Presentation),
+    Presentation(Box<Presentation>),
 }
 
 /// A file, and what it holds. A presentation that cannot be read as a whole gives its credentials one by one as well.
@@ -83,7 +83,7 @@ fn read_one(path: &Path, context_free: bool, limits: &Limits) -> Result<PaperFil
         }
         (Err(_), Some(one)) => vec![credential(one)],
     };
-    Ok(PaperFile { name, paper: read.map(Paper::Presentation), loose })
+    Ok(PaperFile { name, paper: read.map(|read| Paper::Presentation(Box::new(read))), loose })
 }
 
 /// A paper in a JWS. The file may end with a line break, as text files do.
@@ -93,7 +93,7 @@ fn read_jws(octets: &[u8], limits: &Limits) -> Result<Paper, PaperError> {
     match jose::claimed_type(text, limits) {
         Some(TokenType::Presentation) => {
             jose_presentation::presentation(text, limits, &mut Budget::new(limits), &Known::nothing())
-                .map(Paper::Presentation)
+                .map(|read| Paper::Presentation(Box::new(read)))
         }
         Some(TokenType::Credential) | None => {
             jose::credential(text, limits).map(|read| Paper::Credential(Arc::new(read)))
