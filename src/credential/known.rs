@@ -285,13 +285,19 @@ impl Fact {
 fn octets_of_credential(credential: &Credential) -> usize {
     let proofs =
         credential.securing.proofs().iter().map(|proof| ITEM_OCTETS + 2 * octets_of_graph(&proof.options));
-    2 * octets_of_graph(&credential.graph) + proofs.sum::<usize>() + 4 * ITEM_OCTETS
+    2 * octets_of_graph(&credential.graph)
+        + proofs.sum::<usize>()
+        + 2 * credential.securing.octets_of_jws()
+        + 4 * ITEM_OCTETS
 }
 
 fn octets_of_graph(graph: &Graph) -> usize {
     let octets_of_object = |object: TermRef<'_>| match object {
         TermRef::NamedNode(node) => node.as_str().len(),
-        TermRef::Literal(literal) => literal.value().len() + literal.datatype().as_str().len(),
+        TermRef::Literal(literal) => {
+            let language = literal.language().map_or(0, str::len);
+            literal.value().len() + literal.datatype().as_str().len() + language
+        }
         _ => 0,
     };
     let terms = graph.iter().map(|triple| {

@@ -85,17 +85,21 @@ impl<'g> NodeView<'g> {
         Ok(Self { graph: self.graph, node })
     }
 
-    /// The nodes that the property points to.
+    /// The nodes that the property points to, in order of their names: a graph has an order of its own each time that
+    /// it is made, and of two that are wrong, the one that is reported must be the same.
     ///
     /// # Errors
     /// `MALFORMED` where a value is a literal.
     pub(super) fn nodes(&self, predicate: &'g str) -> Result<Vec<Self>, PaperError> {
-        self.objects(predicate)
+        let mut nodes = self
+            .objects(predicate)
             .map(|object| match as_node(object) {
                 Some(node) => Ok(Self { graph: self.graph, node }),
                 None => Err(not_of_its_kind(predicate)),
             })
-            .collect()
+            .collect::<Result<Vec<_>, _>>()?;
+        nodes.sort_by_cached_key(|view| view.node.to_string());
+        Ok(nodes)
     }
 
     /// A plain string (`xsd:string`, no language).

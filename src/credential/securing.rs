@@ -64,6 +64,14 @@ impl Securing {
         of_proofs.chain(of_jws).filter_map(|statement| statement.expires)
     }
 
+    /// The octets that are kept of a JWS beside the paper's graph: what is signed, and by which method.
+    pub(crate) fn octets_of_jws(&self) -> usize {
+        match self {
+            Self::DataIntegrity(_) => 0,
+            Self::Jose(jws) => jws.statement.as_ref().map_or(0, Statement::octets),
+        }
+    }
+
     /// The first instant that a JWS states for itself.
     pub(crate) fn not_before(&self) -> Option<Instant> {
         match self {

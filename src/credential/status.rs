@@ -431,8 +431,13 @@ fn signed(
 fn of_turtle(text: &str, limits: &Limits, budget: &mut Budget) -> Result<Signed, PaperError> {
     let all = turtle::parse(text, limits).map_err(|error| unverified(error.into()))?;
     let node = NodeView::only_instance(&all, cred::VERIFIABLE_CREDENTIAL).map_err(unverified)?.node();
-    let proofs: Vec<NamedOrBlankNodeRef<'_>> =
+    let mut proofs: Vec<NamedOrBlankNodeRef<'_>> =
         all.objects_for_subject_predicate(node, iri(sec::PROOF)).filter_map(as_node).collect();
+    if proofs.len() > limits.proofs {
+        return Err(unknown("the status list has more proofs than are judged"));
+    }
+    // A graph has no order, and of two proofs that do not hold, the one that is reported must be the same.
+    proofs.sort_by_cached_key(ToString::to_string);
     let is_proof = |object: TermRef<'_>| as_node(object).is_some_and(|object| proofs.contains(&object));
     let graph: Graph = all
         .iter()

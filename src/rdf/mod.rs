@@ -13,7 +13,7 @@ mod safe_mode;
 pub(crate) mod turtle;
 
 use crate::limits::Limits;
-use oxrdf::{Graph, GraphNameRef, Quad, Triple};
+use oxrdf::{Graph, GraphName, Quad, Triple, TripleRef};
 
 /// The RDF serializations that a payload may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -121,7 +121,16 @@ pub(crate) struct Spent(Budget);
 /// [`RdfError::TooLarge`]
 pub(crate) fn check_size(quads: &[Quad], limits: &Limits) -> Result<(), RdfError> {
     let mut meter = meter::Meter::new(limits);
-    quads.iter().try_for_each(|quad| meter.count(quad.as_ref()))
+    let mut counted = quads.iter().try_for_each(|quad| meter.count(quad.as_ref()));
+    if counted.is_err() {
+        // They may come from a graph, which has an order of its own each time that it is made: of two limits, the one
+        // that is named must be the same.
+        let mut ordered: Vec<&Quad> = quads.iter().collect();
+        ordered.sort_by_cached_key(ToString::to_string);
+        let mut meter = meter::Meter::new(limits);
+        counted = ordered.into_iter().try_for_each(|quad| meter.count(quad.as_ref()));
+    }
+    counted
 }
 
 /// A graph of triples that no parser emitted, under the limits of those that one does.
@@ -129,13 +138,9 @@ pub(crate) fn check_size(quads: &[Quad], limits: &Limits) -> Result<(), RdfError
 /// # Errors
 /// [`RdfError::TooLarge`]
 pub(crate) fn graph_of(triples: Vec<Triple>, limits: &Limits) -> Result<Graph, RdfError> {
-    let mut meter = meter::Meter::new(limits);
-    let mut graph = Graph::new();
-    for triple in &triples {
-        meter.count(triple.as_ref().in_graph(GraphNameRef::DefaultGraph))?;
-        graph.insert(triple);
-    }
-    Ok(graph)
+    let quads: Vec<Quad> = triples.into_iter().map(|triple| triple.in_graph(GraphName::DefaultGraph)).collect();
+    check_size(&quads, limits)?;
+    Ok(quads.iter().map(|quad| TripleRef::from(quad.as_ref())).collect())
 }
 
 /// Parses a document that is one default graph: an intent, a handshake, a policy, a Protocol Document. UTF-8, no base,
@@ -144,5 +149,38 @@ pub(crate) fn parse_graph(text: &str, media_type: RdfMediaType, limits: &Limits)
     match media_type {
         RdfMediaType::Turtle => turtle::parse(text, limits),
         RdfMediaType::JsonLd => jsonld::parse_document(text, limits),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oxrdf::{BlankNode, NamedNode};
+    use std::collections::BTreeSet;
+
+    /// A graph has another order each time that it is made.
+    #[test]
+    fn of_two_limits_that_are_passed_the_same_is_named() {
+        let name = |text: String| NamedNode::new(text).unwrap();
+        let triple = |number: usize| {
+            let said = name(format!("urn:x:{number}"));
+            Triple::new(BlankNode::new(format!("n{number}")).unwrap(), said.clone(), said)
+        };
+        let plain = |number: usize| {
+            let said = name(format!("urn:x:{number}"));
+            Triple::new(said.clone(), said.clone(), said)
+        };
+        let triples: Vec<Triple> = (0..20).map(triple).chain((20..40).map(plain)).collect();
+        let limits = Limits { triples: 20, blank_nodes: 10, ..Limits::default() };
+        let (mut of_quads, mut of_triples) = (BTreeSet::new(), BTreeSet::new());
+        for _ in 0..100 {
+            let graph: Graph = triples.iter().map(Triple::as_ref).collect();
+            let quads: Vec<Quad> =
+                graph.iter().map(|triple| triple.into_owned().in_graph(GraphName::DefaultGraph)).collect();
+            of_quads.insert(check_size(&quads, &limits).unwrap_err().to_string());
+            let triples = graph.iter().map(TripleRef::into_owned).collect();
+            of_triples.insert(graph_of(triples, &limits).unwrap_err().to_string());
+        }
+        assert_eq!((of_quads.len(), of_triples.len()), (1, 1), "{of_quads:?} {of_triples:?}");
     }
 }

@@ -21,6 +21,7 @@ mod jose;
 mod mandate_commands;
 mod mutation;
 mod order;
+mod papers;
 mod precedence;
 mod public_interface;
 mod status;

@@ -9,7 +9,9 @@ use crate::engine::{Engine, SystemClock};
 use crate::ledger::SqliteLedger;
 use crate::refusal::{Reason, Stage};
 use crate::request::{Instant, MessageInput, Request};
-use crate::worked_example::{ALICE, Ask, Intent, PolicyBinding, World};
+use crate::worked_example::{ALICE, Ask, Intent, JwsDraft, PolicyBinding, World};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use proptest::prelude::*;
 use serde_json::json;
 use std::path::Path;
@@ -360,4 +362,37 @@ fn what_is_known_stays_within_its_octets() {
     let request = example.request(&none, &example.ask());
     assert!(matches!(none.evaluate(&request).outcome, Outcome::Granted(_)));
     assert_eq!(none.known().len(), 0);
+}
+
+/// What a JWS is signed over is kept with it, and its author can make that as long as a message.
+#[test]
+fn the_octets_of_a_jws_are_counted() {
+    let example = Example::new();
+    let octets_with = |padding: usize| {
+        let draft = example.world.mandate_draft().unwrap().jws().unwrap();
+        let encode = |text: &str| URL_SAFE_NO_PAD.encode(text);
+        let payload = draft.payload.to_string() + &" ".repeat(padding);
+        let (header, payload) = (encode(&draft.header.to_string()), encode(&payload));
+        let mut ask = example.ask();
+        ask.credentials = vec![JwsDraft::compact_octets(&draft.key, &header, &payload).into()];
+        let engine = example.engine(|_| ());
+        let evaluation = engine.evaluate(&example.request(&engine, &ask));
+        assert!(matches!(evaluation.outcome, Outcome::Granted(_)), "{:?}", evaluation.outcome);
+        engine.known().octets()
+    };
+    assert!(octets_with(300_000) >= octets_with(0) + 400_000);
+}
+
+/// A language tag may be as long as a term.
+#[test]
+fn the_octets_of_language_tags_are_counted() {
+    let tagged = |tag: &str| {
+        let mut graph = Graph::new();
+        let label = oxrdf::Literal::new_language_tagged_literal("a", tag).unwrap();
+        let label_of = oxrdf::NamedNode::new("urn:label").unwrap();
+        graph.insert(&oxrdf::Triple::new(label_of.clone(), label_of, label));
+        octets_of_graph(&graph)
+    };
+    let long = format!("en{}", "-abcdefgh".repeat(1_000));
+    assert!(tagged(&long) >= tagged("en") + 9_000);
 }

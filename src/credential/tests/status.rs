@@ -233,6 +233,31 @@ fn a_list_in_turtle_is_for_context_free_credentials() {
     assert!(Source { json_ld: false, ..of_bits(&[]) }.judge(&entry()).is_ok());
 }
 
+/// Proofs of a list in Turtle come in no order.
+#[test]
+fn the_proofs_of_a_list_in_turtle_are_bounded_and_of_two_bad_ones_the_same_is_reported() {
+    let good = turtle_list(&issuer(), URL, "revocation", &[]);
+    let proof = |name: &str, kind: &str| format!("<{URL}> <{}> <{name}> . <{name}> a {kind} .\n", sec::PROOF);
+    let class = format!("<{}>", sec::DATA_INTEGRITY_PROOF);
+    let suite = format!("{class} ; <{}> \"eddsa-rdfc-2022\"", sec::CRYPTOSUITE);
+    let two = format!("{good}{}{}", proof("urn:x:a", &class), proof("urn:x:b", &suite));
+    let details: std::collections::BTreeSet<_> = (0..24)
+        .map(|_| {
+            let mut lists = StatusLists::default();
+            lists.insert(URL, two.as_str(), "text/turtle", instant("2026-07-01T11:30:00Z"));
+            let (controllers, memory) = (ControllerDocuments::default(), StatusMemory::default());
+            let keys = KeySource { documents: &controllers, now: now(), max_age: TimeDelta::days(1) };
+            let mut check = StatusCheck::new(&lists, &memory, keys, TimeDelta::hours(1), &Limits::default());
+            let error = check.entry(&holder_of(false), &entry(), &mut budget()).unwrap_err();
+            (error.reason, error.evidence.detail)
+        })
+        .collect();
+    assert_eq!(details.len(), 1, "{details:?}");
+    let limits = |proofs| Limits { proofs, ..Limits::default() };
+    assert!(Source { limits: limits(1), ..Source::turtle(good.clone()) }.judge(&entry()).is_ok());
+    unknown("no proof is judged", Source { limits: limits(0), ..Source::turtle(good) }.judge(&entry()));
+}
+
 #[test]
 fn a_list_in_a_jws_is_for_credentials_of_any_form() {
     use crate::credential::issue_jose::{compact, header};

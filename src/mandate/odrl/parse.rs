@@ -475,8 +475,15 @@ impl<'g> Reader<'g> {
         if self.size > self.limits.constraints { Err(PolicyError::TooLarge("constraints")) } else { Ok(()) }
     }
 
+    /// In order of their texts: a graph has an order of its own each time that it is made, and of two that are wrong, the
+    /// one that is reported must be the same.
     fn objects(&self, node: NamedOrBlankNodeRef<'g>, property: &str) -> Vec<TermRef<'g>> {
-        self.graph.objects_for_subject_predicate(node, NamedNodeRef::new_unchecked(property)).collect()
+        let property = NamedNodeRef::new_unchecked(property);
+        let mut objects: Vec<_> = self.graph.objects_for_subject_predicate(node, property).collect();
+        if objects.len() > 1 {
+            objects.sort_by_cached_key(ToString::to_string);
+        }
+        objects
     }
 
     /// At most one IRI.
