@@ -65,7 +65,7 @@ impl Suite {
 #[derive(Debug)]
 pub(crate) struct DocumentHash<'q> {
     sha256: Digest,
-    /// `None`: a profile without P-384.
+    /// `None`: the context-free profile, which has no P-384.
     quads: Option<&'q [Quad]>,
     sha384: Option<[u8; 48]>,
 }
@@ -76,9 +76,19 @@ impl<'q> DocumentHash<'q> {
         Self { sha256, quads: Some(quads), sha384: None }
     }
 
-    /// Of a document of a profile that does not know P-384.
+    /// Of a document of the context-free profile, which does not know P-384.
     pub(crate) fn sha256_only(sha256: Digest) -> Self {
         Self { sha256, quads: None, sha384: None }
+    }
+
+    /// The datatype of a suite's name in the options (vc-data-integrity 2.1, `mandate.md` 9). It is the one signed mark
+    /// of a paper's profile: a context-free paper's quads can be written in JSON-LD by whoever holds it, and must not be a
+    /// JSON-LD paper then.
+    fn suite_datatype(&self) -> &'static str {
+        match self.quads {
+            Some(_) => sec::CRYPTOSUITE_STRING,
+            None => rdf::XSD_STRING,
+        }
     }
 
     /// hash(canonical options) then hash(canonical document): what a key of the type signs. `None` where the profile does
@@ -255,7 +265,7 @@ impl Proof {
     ) -> Result<Self, PaperError> {
         let options = default_graph(quads)?;
         let node = only_subject(&options)?;
-        let statement = match suite(&node)? {
+        let statement = match suite(&node, document.suite_datatype())? {
             None => None,
             Some(suite) => {
                 let signature = if says_more(&node, proof_of) {
@@ -426,14 +436,13 @@ fn only_subject(options: &Graph) -> Result<NodeView<'_>, PaperError> {
     }
 }
 
-/// The suite that the options name, if they are those of a Data Integrity proof of an accepted suite.
-fn suite(node: &NodeView<'_>) -> Result<Option<Suite>, PaperError> {
+/// The suite that the options name, if they are those of a Data Integrity proof of an accepted suite. `datatype` is that
+/// of its name.
+fn suite(node: &NodeView<'_>, datatype: &str) -> Result<Option<Suite>, PaperError> {
     if as_iri(node.one(rdf::TYPE)?).as_deref() != Some(sec::DATA_INTEGRITY_PROOF) {
         return Ok(None);
     }
-    let cryptosuite = node.one(sec::CRYPTOSUITE)?;
-    let name =
-        as_text(cryptosuite, sec::CRYPTOSUITE_STRING).or_else(|| as_text(cryptosuite, rdf::XSD_STRING));
+    let name = as_text(node.one(sec::CRYPTOSUITE)?, datatype);
     Ok(name.as_deref().and_then(Suite::parse))
 }
 

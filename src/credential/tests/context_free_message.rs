@@ -11,7 +11,7 @@ use crate::engine::{Engine, SystemClock};
 use crate::ledger::SqliteLedger;
 use crate::rdf::canon;
 use crate::request::{MessageInput, Request};
-use crate::vocab::odrl;
+use crate::vocab::{cred, odrl, rdf, schema, sec, svc};
 use crate::worked_example::{ALICE, DOMAIN, Intent, MANDATE_POLICY, NONCE, NOTES, World};
 use chrono::TimeDelta;
 use std::path::Path;
@@ -148,4 +148,60 @@ fn a_status_list_is_an_input_of_the_decision_and_of_its_report() {
     assert_eq!(refusal(&judge(&[94567], "2026-12-01T11:30:00Z", false)), Some(Reason::Revoked));
     assert_eq!(refusal(&judge(&[], "2026-12-01T10:59:59Z", false)), Some(Reason::StatusRetrievalError));
     assert_eq!(refusal(&judge(&[], "2026-12-01T11:30:00Z", true)), Some(Reason::StatusRetrievalError));
+}
+
+/// Its quads can be written in JSON-LD, by whoever holds it, and its proof is over its quads. But what is signed says by
+/// which profile: the suite's name is plain there.
+#[test]
+fn a_context_free_paper_written_in_json_ld_is_not_one_of_json_ld() {
+    let world = World::open(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let at = instant(AT);
+    let policy = world.policy().unwrap();
+    let digest = multibase(policy.as_bytes());
+    let credential = json!({
+        "id": "urn:uuid:00000000-0000-4000-8000-000000000001",
+        "type": ["AgentAuthorizationCredential"],
+        "issuer": ALICE,
+        "validFrom": "2026-11-01T00:00:00Z",
+        "validUntil": "2027-01-01T00:00:00Z",
+        "credentialSubject": { "id": ALICE, "authorizes": world.agent_id(), "policy": MANDATE_POLICY },
+        "relatedResource": { "id": MANDATE_POLICY, "digestMultibase": digest, "mediaType": "text/turtle" },
+    });
+    let signed = signed_by(credential, &world.alice, options(&world.alice, "assertionMethod"));
+    let term = |name: &str| format!("{}{name}", svc::NS);
+    let mut respelled = signed.clone();
+    respelled["@context"] = json!([cred::CONTEXT_V2]);
+    respelled["type"] = json!(["VerifiableCredential", term("AgentAuthorizationCredential")]);
+    respelled["credentialSubject"] = json!({
+        "id": ALICE,
+        (term("authorizes")): { "id": world.agent_id() },
+        (term("policy")): { "id": MANDATE_POLICY },
+    });
+    let plain = |text: &Value| json!({ "@value": text, "@type": rdf::XSD_STRING });
+    respelled["relatedResource"] = json!({
+        "id": MANDATE_POLICY,
+        (sec::DIGEST_MULTIBASE): plain(&json!(digest)),
+        (schema::ENCODING_FORMAT): plain(&json!("text/turtle")),
+    });
+    let proof = respelled["proof"].as_object_mut().unwrap();
+    let suite = proof.remove("cryptosuite").unwrap();
+    proof.insert(sec::CRYPTOSUITE.to_owned(), suite);
+    // It is the very paper: its signature is Alice's over these quads.
+    let limits = Limits::default();
+    let read = Credential::read(&respelled, &limits, &mut budget()).unwrap();
+    let context_free = crate::credential::context_free::credential(&signed, &limits, &mut budget()).unwrap();
+    assert_eq!(read.digest, context_free.digest);
+    for on in [false, true] {
+        let mut config = world.config(at).unwrap();
+        config.context_free = on;
+        let mut ask = world.ask(Intent::read(NOTES), at - TimeDelta::seconds(1)).unwrap();
+        ask.credentials = vec![respelled.clone()];
+        ask.policies = vec![(policy.clone(), "text/turtle".to_owned())];
+        let message = serde_json::to_vec(&ask.message().unwrap()).unwrap();
+        let ledger = SqliteLedger::in_memory(config.default_domain(), at, config.skew()).unwrap();
+        let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock)).unwrap();
+        let snapshot = engine.snapshot(at).unwrap();
+        let request = Request { message: MessageInput::Bytes(message), facts: world.facts(), snapshot };
+        assert_eq!(refusal(&engine.evaluate(&request)), Some(Reason::UnknownCryptosuite));
+    }
 }
