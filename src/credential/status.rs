@@ -102,9 +102,13 @@ impl<'a> StatusCheck<'a> {
     }
 
     /// Notes the lists that a credential names as wanted. For credentials of chains that verified (phases A and B) to a
-    /// configured root only: nobody else has a say in what is fetched.
+    /// configured root only: nobody else has a say in what is fetched. One message has no more of them noted than are read
+    /// for it; each is work for the ledger, and a credential can name thousands.
     pub(crate) fn want_lists_of(&mut self, credential: &Credential) {
         for entry in &credential.status {
+            if self.learned.wanted.len() >= self.limits.status_lists {
+                return;
+            }
             let Ok(claim) = Claim::read(entry) else { continue };
             if claim.can_be_remembered(credential) && source::is_document_url(claim.url) {
                 let (issuer, url) = (credential.issuer.clone(), claim.url.to_owned());

@@ -785,3 +785,15 @@ fn what_was_learned_before_is_part_of_the_snapshot() {
     assert_eq!(first.learned, again.learned);
     assert_eq!(first.learned.lists.len(), 1);
 }
+
+/// Threat 21: each wanted list is work for the ledger, and a credential can name thousands.
+#[test]
+fn one_message_makes_no_more_lists_wanted_than_are_read_for_it() {
+    let server = Server::new();
+    server.configure("[limits]\nstatus_lists = 4");
+    let entries: Vec<Value> = (0..40)
+        .map(|number| status_entry("revocation", INDEX, &format!("https://alice.pod.example/status/{number}")))
+        .collect();
+    server.refuses(&with_status(json!(entries)), Reason::StatusRetrievalError);
+    assert_eq!(server.ledger.wanted_lists().unwrap().len(), 4);
+}

@@ -71,7 +71,7 @@ fn verify(proof: &Map<String, Value>, context: &Value, document: Digest) {
     let proof = Proof::read(
         proof,
         context,
-        &mut DocumentHash::sha256_only(document),
+        &mut DocumentHash::new(document, &[]),
         ProofOf::Credential,
         &limits,
         &mut budget(),
@@ -138,7 +138,7 @@ fn the_proof_chain_is_refused_for_its_previous_proof() {
         let proof = Proof::read(
             proof,
             &secured.context,
-            &mut DocumentHash::sha256_only(document),
+            &mut DocumentHash::new(document, &[]),
             ProofOf::Credential,
             &limits,
             &mut budget(),
