@@ -213,6 +213,31 @@ fn a_key_that_was_rotated_refuses_what_the_old_one_signed() {
     assert_eq!(reason(&warm.evaluate(&request)), Some(Reason::IssuerMismatch));
 }
 
+/// The proof of a known credential stands for nothing else, and no other proof stands for the known one.
+#[test]
+fn a_known_signature_is_over_its_own_octets_alone() {
+    let example = Example::new();
+    let warm = example.warm();
+    let mut other_paper = example.ask();
+    other_paper.credentials[0]["validUntil"] = json!("2035-12-31T00:00:00Z");
+    let mut other_signature = example.ask();
+    let value = &mut other_signature.credentials[0]["proof"]["proofValue"];
+    let last = if value.as_str().unwrap().ends_with('2') { "3" } else { "2" };
+    *value = format!("{}{last}", &value.as_str().unwrap()[..value.as_str().unwrap().len() - 1]).into();
+    let mut draft = example.world.mandate_draft().unwrap();
+    let mut jose = example.ask();
+    jose.credentials = vec![draft.issue_jose().unwrap()];
+    assert!(matches!(warm.evaluate(&example.request(&warm, &jose)).outcome, Outcome::Granted(_)));
+    draft.valid_until = draft.valid_until.map(|end| end - chrono::TimeDelta::days(1));
+    let parts = [draft.issue_jose().unwrap(), jose.credentials[0].clone()];
+    let [other, known] = parts.each_ref().map(|jws| jws.as_str().unwrap().rsplit_once('.').unwrap());
+    jose.credentials = vec![format!("{}.{}", other.0, known.1).into()];
+    for (name, ask) in [("paper", other_paper), ("signature", other_signature), ("JWS", jose)] {
+        let evaluation = warm.evaluate(&example.request(&warm, &ask));
+        assert_eq!(reason(&evaluation), Some(Reason::InvalidSignature), "{name}");
+    }
+}
+
 #[test]
 fn time_and_revocation_are_asked_behind_what_is_known() {
     let example = Example::new();
