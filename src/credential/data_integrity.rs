@@ -308,7 +308,8 @@ impl Statement {
     /// The octets of what it says and is over.
     pub(super) fn octets(&self) -> usize {
         let texts = [Some(&self.verification_method), self.challenge.as_ref(), self.domain.as_ref()];
-        let signature = self.signature.as_ref().map_or(0, |signature| signature.octets.len() + signature.signed.len());
+        let signature =
+            self.signature.as_ref().map_or(0, |signature| signature.octets.len() + signature.signed.len());
         texts.into_iter().flatten().map(String::len).sum::<usize>() + signature
     }
 

@@ -138,7 +138,8 @@ pub(crate) fn check_size(quads: &[Quad], limits: &Limits) -> Result<(), RdfError
 /// # Errors
 /// [`RdfError::TooLarge`]
 pub(crate) fn graph_of(triples: Vec<Triple>, limits: &Limits) -> Result<Graph, RdfError> {
-    let quads: Vec<Quad> = triples.into_iter().map(|triple| triple.in_graph(GraphName::DefaultGraph)).collect();
+    let quads: Vec<Quad> =
+        triples.into_iter().map(|triple| triple.in_graph(GraphName::DefaultGraph)).collect();
     check_size(&quads, limits)?;
     Ok(quads.iter().map(|quad| TripleRef::from(quad.as_ref())).collect())
 }
@@ -161,16 +162,12 @@ mod tests {
     /// A graph has another order each time that it is made.
     #[test]
     fn of_two_limits_that_are_passed_the_same_is_named() {
-        let name = |text: String| NamedNode::new(text).unwrap();
-        let triple = |number: usize| {
-            let said = name(format!("urn:x:{number}"));
-            Triple::new(BlankNode::new(format!("n{number}")).unwrap(), said.clone(), said)
+        let name = |number: usize| NamedNode::new(format!("urn:x:{number}")).unwrap();
+        let with_blank = |number: usize| {
+            Triple::new(name(number), name(number), BlankNode::new(format!("n{number}")).unwrap())
         };
-        let plain = |number: usize| {
-            let said = name(format!("urn:x:{number}"));
-            Triple::new(said.clone(), said.clone(), said)
-        };
-        let triples: Vec<Triple> = (0..20).map(triple).chain((20..40).map(plain)).collect();
+        let without = |number: usize| Triple::new(name(number), name(number), name(number));
+        let triples: Vec<Triple> = (0..20).map(with_blank).chain((20..40).map(without)).collect();
         let limits = Limits { triples: 20, blank_nodes: 10, ..Limits::default() };
         let (mut of_quads, mut of_triples) = (BTreeSet::new(), BTreeSet::new());
         for _ in 0..100 {

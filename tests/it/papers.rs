@@ -34,8 +34,10 @@ fn a_paper_that_is_wrong_twice_has_one_report() {
         entry[member] = json!({ "type": "https://x.example/Thing" });
         entry
     };
-    let entries =
-        with_changes(vec![(&["credentialStatus"], json!([entry("statusPurpose"), entry("statusListCredential")]))]);
+    let entries = with_changes(vec![(
+        &["credentialStatus"],
+        json!([entry("statusPurpose"), entry("statusListCredential")]),
+    )]);
     let resources = with_changes(vec![(
         &["relatedResource"],
         json!([
@@ -51,9 +53,11 @@ fn a_paper_that_is_wrong_twice_has_one_report() {
          <urn:x:b> odrl:action odrl:read ; odrl:assigner <urn:x:d> .\n"
     ));
     let rules = Ask { credentials: vec![rules.issue().unwrap()], ..grant() };
-    for (name, ask, reason) in
-        [("entries", entries, "MALFORMED"), ("resources", resources, "MALFORMED"), ("rules", rules, "POLICY_DENIED")]
-    {
+    for (name, ask, reason) in [
+        ("entries", entries, "MALFORMED"),
+        ("resources", resources, "MALFORMED"),
+        ("rules", rules, "POLICY_DENIED"),
+    ] {
         let answers = answers(&ask.message().unwrap());
         assert_eq!(answers.len(), 1, "{name}: {answers:#?}");
         assert!(answers.iter().all(|report| report.contains(reason)), "{name}: {answers:#?}");

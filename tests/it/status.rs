@@ -792,8 +792,27 @@ fn one_message_makes_no_more_lists_wanted_than_are_read_for_it() {
     let server = Server::new();
     server.configure("[limits]\nstatus_lists = 4");
     let entries: Vec<Value> = (0..40)
-        .map(|number| status_entry("revocation", INDEX, &format!("https://alice.pod.example/status/{number}")))
+        .map(|number| {
+            status_entry("revocation", INDEX, &format!("https://alice.pod.example/status/{number}"))
+        })
         .collect();
     server.refuses(&with_status(json!(entries)), Reason::StatusRetrievalError);
     assert_eq!(server.ledger.wanted_lists().unwrap().len(), 4);
+}
+
+/// Whoever fetches what is wanted is led nowhere near itself, nor to a second spelling of a URL.
+#[test]
+fn a_list_at_a_url_that_no_document_is_kept_under_is_not_wanted() {
+    let server = Server::new();
+    for url in [
+        "http://alice.pod.example/status/1",
+        "https://127.0.0.1/status/1",
+        "https://localhost/status/1",
+        "https://alice.pod.example/status/1#list",
+        "https://ALICE.pod.example/status/1",
+        "file:///etc/passwd",
+    ] {
+        server.refuses(&with_status(status_entry("revocation", INDEX, url)), Reason::StatusRetrievalError);
+    }
+    assert_eq!(server.ledger.wanted_lists().unwrap(), []);
 }

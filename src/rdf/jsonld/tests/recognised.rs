@@ -145,6 +145,34 @@ fn presentations_of_another_form_are_read_whole() {
     }
 }
 
+/// Where its type is written as an IRI, nothing gives `proof` its meaning in a presentation.
+#[test]
+fn a_credential_of_a_type_in_full_is_not_put_together() {
+    let svc = |name: &str| format!("https://w3id.org/jeswr/solid-vc#{name}");
+    let vc = |name: &str| format!("https://www.w3.org/2018/credentials#{name}");
+    let mut whole = presentation(1);
+    let proof = whole["verifiableCredential"][0]["proof"].clone();
+    let credential = |class: &str| {
+        json!({
+            "@context": V2,
+            "id": "urn:x:1",
+            "type": [class, svc("AgentAuthorizationCredential")],
+            (vc("issuer")): {"id": "did:example:owner"},
+            (vc("credentialSubject")): {(svc("authorizes")): {"id": "did:example:agent"}},
+            "proof": proof,
+        })
+    };
+    for (class, together) in [("VerifiableCredential".to_owned(), true), (vc("VerifiableCredential"), false)]
+    {
+        let paper = credential(&class);
+        let limits = Limits::default();
+        let read = crate::credential::Credential::read(&paper, &limits, &mut Budget::new(&limits));
+        assert!(read.is_ok(), "{class}: {read:?}");
+        whole["verifiableCredential"] = json!([paper]);
+        assert_eq!(quads_of_parts(&whole).is_some(), together, "{class}");
+    }
+}
+
 #[test]
 fn other_forms_are_left_to_the_library() {
     let plain = |context: Value, members: Value| {
