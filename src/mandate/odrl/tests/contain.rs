@@ -646,3 +646,80 @@ fn a_constraint_is_written_in_one_line() {
         assert!(constraint_of_text(text).is_err(), "{text}");
     }
 }
+
+/// A collection stands for its members, whichever they are: what the parent says of one of them is said of it too.
+#[test]
+fn what_the_parent_says_of_a_member_is_said_of_a_collection() {
+    use ExcessKind::*;
+    let read = |target: &str| format!("odrl:permission [ odrl:action odrl:read ; odrl:target {target} ]");
+    let given = format!("{} ; {GRANT}", read("ex:all"));
+    let never = "odrl:prohibition [ odrl:action odrl:read ; odrl:target ex:one ]";
+    let owing = "odrl:permission [ odrl:action odrl:read ; odrl:target ex:one ; odrl:duty [ odrl:action odrl:inform ] ]";
+    let typed = read("[ a odrl:AssetCollection ; odrl:source ex:all ]");
+    let filled = format!("{} . ex:one odrl:partOf ex:all", read("ex:all"));
+    for asked in [&typed, &filled] {
+        assert_eq!(kinds(&given, asked), BTreeSet::new(), "{asked}");
+        assert_eq!(kinds(&format!("{given} ; {never}"), asked), BTreeSet::from([Prohibited]), "{asked}");
+        assert_eq!(kinds(&format!("{given} ; {owing}"), asked), BTreeSet::from([Duty]), "{asked}");
+    }
+    assert_eq!(kinds(&format!("{given} ; {never}"), &format!("{never} ; {typed}")), BTreeSet::new());
+    let by_parent = format!("{given} ; {never} . ex:one odrl:partOf ex:all");
+    assert_eq!(kinds(&by_parent, &read("ex:all")), BTreeSet::from([Prohibited]));
+    assert_eq!(
+        kinds(&format!("{given} ; {never}"), &read("ex:all")),
+        BTreeSet::new(),
+        "an asset like any other"
+    );
+}
+
+/// A chain may end at any length: a gap in what the parent lets be passed on is found.
+#[test]
+fn every_depth_up_to_the_childs_is_passed_on() {
+    let bound = |operator: &str, depth: usize| {
+        format!(
+            "odrl:permission [ odrl:action odrl:grantUse ; odrl:assignee ex:mid ; odrl:constraint [ odrl:leftOperand odrld:delegationDepth ; odrl:operator odrl:{operator} ; odrl:rightOperand {depth} ] ]"
+        )
+    };
+    let given = |grants: &[String]| format!("{} ; {}", may("odrl:read", ""), grants.join(" ; "));
+    let asked = |depth: usize| {
+        format!(
+            "{} ; {}",
+            may("odrl:read", ""),
+            may(
+                "odrl:grantUse",
+                &format!(
+                    "; odrl:constraint [ odrl:leftOperand odrld:delegationDepth ; odrl:operator odrl:lteq ; odrl:rightOperand {depth} ]"
+                )
+            )
+        )
+    };
+    assert_eq!(
+        kinds(&given(&[bound("lteq", 1), bound("eq", 2), bound("eq", 3)]), &asked(2)),
+        BTreeSet::new()
+    );
+    for gap in
+        [[bound("eq", 1), bound("eq", 3)], [bound("eq", 2), bound("eq", 3)], [bound("eq", 1), bound("eq", 2)]]
+    {
+        assert_eq!(kinds(&given(&gap), &asked(2)), BTreeSet::from([ExcessKind::Depth]), "{gap:?}");
+    }
+    // What is not compared length by length is not shown.
+    assert_eq!(kinds(&given(&[bound("lteq", 1000)]), &asked(64)), BTreeSet::new());
+    assert_eq!(kinds(&given(&[bound("lteq", 1000)]), &asked(65)), BTreeSet::from([ExcessKind::Depth]));
+}
+
+/// A parent is anybody's to write: comparing with it ends, and what was not compared is not shown.
+#[test]
+fn the_work_on_a_comparison_is_bounded() {
+    let nested = |leaf: &str| (1..15).fold(comparing(leaf), |inner, _| format!("[ odrl:or ( {inner} ) ]"));
+    let conditions = |leaf: &str| may("odrl:read", &format!("; odrl:constraint {}", nested(leaf)));
+    let given = parent(&format!("{} ; {GRANT}", conditions("ex:r")));
+    let found = excesses(&given, &child(&conditions("ex:s")));
+    assert!(found.iter().any(|excess| excess.asked == "more than can be compared"), "{found:?}");
+    assert!(kinds(&format!("{} ; {GRANT}", conditions("ex:r")), &conditions("ex:r")).is_empty());
+    let many = |name: &str, count: usize| {
+        (0..count).map(|n| format!("ex:{name}{n}")).collect::<Vec<_>>().join(" , ")
+    };
+    let wide = format!("odrl:permission [ odrl:action {} ; odrl:target {} ]", many("a", 40), many("t", 40));
+    let found = excesses(&parent(&format!("{} ; {GRANT}", may("odrl:read", ""))), &child(&wide));
+    assert!((256..300).contains(&found.len()), "{}", found.len());
+}

@@ -133,12 +133,12 @@ fn a_denial_is_explained_with_the_smallest_change_that_permits() {
             would("if this permission of hop 0 did not ask for count lteq \"5\""),
         ),
         (
-            vec![may("odrl:read", &when("dateTime", "lt", "\"2026-01-01T00:00:00Z\"^^xsd:dateTime"))],
+            vec![may("odrl:read", &when("dateTime", "lt", "\"2026-06-10T00:00:00Z\"^^xsd:dateTime"))],
             "read",
             vec![],
             "hop 0",
-            vec![("dateTime lt \"2026-01-01T00:00:00Z\"", "dateTime \"2026-06-16T12:00:00Z\"")],
-            would("if it were 2025-12-31T23:59:59.000Z"),
+            vec![("dateTime lt \"2026-06-10T00:00:00Z\"", "dateTime \"2026-06-16T12:00:00Z\"")],
+            would("if it were 2026-06-09T23:59:59.000Z"),
         ),
         (
             vec![read.clone()],
@@ -306,4 +306,42 @@ fn a_denial_is_explained_with_the_smallest_change_that_permits() {
         assert_eq!(found.change, change, "{bodies:?}");
     }
     assert_eq!(explain_at(&[&read], "read", &[], 0), None);
+}
+
+/// The policies alone do not decide: a time at which the papers are not good, or a target of somebody else, is no help.
+#[test]
+fn a_change_that_the_papers_or_the_roots_rule_out_is_not_proposed() {
+    let at = |operator: &str, instant: &str| {
+        may("odrl:read", &when("dateTime", operator, &format!("\"{instant}\"^^xsd:dateTime")))
+    };
+    let change = |body: &str| explain_at(&[body], "read", &[], 0).unwrap().change;
+    let none = "no single change of what is asked is known to suffice";
+    // The credential is good in June 2026, and it is the 16th.
+    assert!(change(&at("gteq", "2026-06-20T00:00:00Z")).starts_with("if it were 2026-06-20T00:00:00"));
+    assert_eq!(change(&at("gteq", "2026-07-02T00:00:00Z")), none);
+    assert!(change(&at("lteq", "2026-06-02T00:00:00Z")).starts_with("if it were 2026-06-02T00:00:00"));
+    assert_eq!(change(&at("lteq", "2026-05-31T00:00:00Z")), none);
+    let on = |target: &str| format!("odrl:permission [ odrl:action odrl:read ; odrl:target {target} ]");
+    assert_eq!(
+        change(&on("ex:other")),
+        "if the target were https://x.example/other, the policies would permit it"
+    );
+    assert_eq!(change(&on("<https://elsewhere.example/thing>")), none);
+    assert_eq!(change(&on("<https://x.example:443/thing>")), none);
+}
+
+/// A delegate writes as many rules as it likes: what is tried for one explanation is bounded over all of them.
+#[test]
+fn the_tries_of_one_explanation_are_counted_over_all_rules() {
+    let rules = |count: usize| {
+        let names: Vec<String> = (0..count).map(|n| format!("ex:p{n:03}")).collect();
+        let permitted = names.iter().map(String::as_str).chain(["ex:q"]);
+        let permitted: Vec<String> =
+            permitted.map(|name| may("odrl:read", &when("purpose", "eq", name))).collect();
+        let never = when("purpose", "isAnyOf", &format!("( {} )", names.join(" ")));
+        format!("{} ; odrl:prohibition [ odrl:action odrl:read {never} ]", permitted.join(" ; "))
+    };
+    let change = |count: usize| explain_at(&[&rules(count)], "read", &[("purpose", "z")], 0).unwrap().change;
+    assert_eq!(change(63), "if purpose were <https://x.example/q>, the policies would permit it");
+    assert_eq!(change(64), "no single change of what is asked is known to suffice");
 }
