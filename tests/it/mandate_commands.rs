@@ -408,7 +408,7 @@ fn verify_refuses_what_no_message_could_bring() {
     assert_eq!(people.agent_attenuates(&[]).status, 0);
     let owner = people.owner.clone();
     let config = format!(
-        "domains = [\"https://me.example/agent\"]\n\n[[roots]]\nprefix = \"https://me.example/\"\nprincipal = \"{owner}\"\n"
+        "domains = [\"https://me.example/agent\"]\n\n[[roots]]\nprefix = \"https://me.example/\"\nprincipal = \"{owner}\"\n\n[ledger]\npath = \"ledger.sqlite\"\n"
     );
     people.scratch.write("writgate.toml", &config);
     let verify = |more: &[&str]| {

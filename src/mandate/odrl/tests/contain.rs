@@ -723,3 +723,77 @@ fn the_work_on_a_comparison_is_bounded() {
     let found = excesses(&parent(&format!("{} ; {GRANT}", may("odrl:read", ""))), &child(&wide));
     assert!((256..300).contains(&found.len()), "{}", found.len());
 }
+
+/// Each row: what the parent gives, what is asked, and the excess. What cannot be judged is never to the child's gain.
+#[test]
+fn what_is_refined_unreadable_or_of_another_operand_is_no_match() {
+    use ExcessKind::*;
+    const RDF_VALUE: &str = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#value>";
+    let read = may("odrl:read", "");
+    let given = format!("{read} ; {GRANT}");
+    let for_r = when("purpose", "eq", "ex:r");
+    let refined = format!(
+        "odrl:permission [ odrl:action [ {RDF_VALUE} odrl:read ; odrl:refinement {} ] ; odrl:target ex:thing ] ; {GRANT}",
+        comparing("ex:r")
+    );
+    let never = |more: &str| format!("odrl:prohibition [ odrl:action odrl:read ; {more} ]");
+    let in_collection = format!("{given} ; {}", never("odrl:target ex:all"));
+    let in_collection = format!("{in_collection} . ex:thing odrl:partOf ex:all");
+    let narrower =
+        never(&format!("odrl:target [ odrl:source ex:thing ; odrl:refinement {} ]", comparing("ex:r")));
+    let depth = "[ odrl:leftOperand odrld:delegationDepth ; odrl:operator odrl:lteq ; odrl:rightOperand 3 ]";
+    let deep = format!(
+        "odrl:permission [ odrl:action odrl:grantUse ; odrl:assignee ex:mid ; odrl:constraint {depth} ]"
+    );
+    let use_it = may("odrl:use", "");
+    let no_passing_on = format!("odrl:prohibition [ odrl:action odrl:grantUse {for_r} ]");
+    for (given, asked, expected) in [
+        (format!("{} ; {GRANT}", may("odrl:read", "; ex:unless ex:x")), read.clone(), Some(Incomparable)),
+        (refined.clone(), read.clone(), Some(Constraint)),
+        (refined.clone(), may("odrl:read", &for_r), None),
+        (given.clone(), may("odrl:read", "; odrl:constraint [ ex:unless ex:x ]"), Some(Incomparable)),
+        (
+            given.clone(),
+            "odrl:permission [ odrl:action odrl:read ; odrl:target <https://x.example:443/thing> ]".into(),
+            Some(Incomparable),
+        ),
+        (
+            format!("{read} ; {deep}"),
+            format!(
+                "{read} ; {}",
+                may("odrl:grantUse", &format!("; odrl:constraint [ odrl:or ( {depth} ) ]"))
+            ),
+            Some(Incomparable),
+        ),
+        (
+            format!("{given} ; {}", never("odrl:target <https://x.example:443/thing>")),
+            read.clone(),
+            Some(Prohibited),
+        ),
+        (format!("{given} ; {}", never("odrl:target [ ex:label 1 ]")), read.clone(), Some(Prohibited)),
+        (in_collection.clone(), read.clone(), Some(Prohibited)),
+        (in_collection.clone(), format!("{} ; {read}", never("odrl:target ex:all")), Some(Prohibited)),
+        (
+            in_collection.clone(),
+            format!("{} ; {read} . ex:thing odrl:partOf ex:all", never("odrl:target ex:all")),
+            None,
+        ),
+        (
+            format!("{} ; {GRANT}", may("odrl:read", &when("recipient", "eq", "ex:r"))),
+            may("odrl:read", &for_r),
+            Some(Constraint),
+        ),
+        (
+            format!("{given} ; {}", never("odrl:target ex:thing")),
+            format!("{narrower} ; {read}"),
+            Some(Prohibited),
+        ),
+        (
+            format!("{use_it} ; {GRANT} ; {no_passing_on}"),
+            format!("odrl:prohibition [ odrl:action odrl:read , odrl:grantUse {for_r} ] ; {use_it}"),
+            Some(Prohibited),
+        ),
+    ] {
+        assert_eq!(kinds(&given, &asked), expected.into_iter().collect(), "{given}\n{asked}");
+    }
+}

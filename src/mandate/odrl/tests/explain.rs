@@ -1,11 +1,12 @@
 //! Explanations: which hop, rule and constraint, what was seen, and the smallest change, which is one that permits.
 
+use crate::config::Config;
 use crate::credential::Credential;
 use crate::explain::Explanation;
 use crate::limits::Limits;
 use crate::mandate::VerifiedChain;
 use crate::mandate::chain::{BindingForm, Hop};
-use crate::mandate::odrl::{Policy, PolicyGrant, action_of_name};
+use crate::mandate::odrl::{Denial, Policy, PolicyGrant, action_of_name, before_any_request};
 use crate::mandate::support::{config, credential, ex, request};
 use crate::message::ActionsUnderTest;
 use crate::message::action::ActionUnderTest;
@@ -28,6 +29,18 @@ fn explain_at(
     attributes: &[(&str, &str)],
     counted: u64,
 ) -> Option<Explanation> {
+    explain_by(bodies, action, attributes, counted, None, &config())
+}
+
+/// The same by a configuration, where composition fails or does not.
+fn explain_by(
+    bodies: &[&str],
+    action: &str,
+    attributes: &[(&str, &str)],
+    counted: u64,
+    failure: Option<Denial>,
+    config: &Config,
+) -> Option<Explanation> {
     let parties = ["owner", "a", "b"];
     let ids = ["p", "q", "r"];
     let hops: Vec<Hop> = bodies
@@ -42,7 +55,7 @@ fn explain_at(
             hop(credential(ids[place], parties[place], delegate, &format!("{under}{body}")))
         })
         .collect();
-    let chain = VerifiedChain::for_test(&ex("owner"), hops, Vec::new(), None);
+    let chain = VerifiedChain::for_test(&ex("owner"), hops, Vec::new(), failure);
     let mut stated: BTreeMap<String, Vec<Term>> = BTreeMap::new();
     for (name, value) in attributes {
         stated.entry((*name).to_owned()).or_default().push(NamedNode::new_unchecked(ex(value)).into());
@@ -59,7 +72,7 @@ fn explain_at(
     let mut request = request();
     request.snapshot.counts =
         BTreeMap::from([("https://x.example/p https://x.example/owner".to_owned(), counted)]);
-    PolicyGrant::explain(&chain, &actions, &ex("agent"), &request, &config())
+    PolicyGrant::explain(&chain, &actions, &ex("agent"), &request, config)
 }
 
 fn may(action: &str, more: &str) -> String {
@@ -344,4 +357,54 @@ fn the_tries_of_one_explanation_are_counted_over_all_rules() {
     let change = |count: usize| explain_at(&[&rules(count)], "read", &[("purpose", "z")], 0).unwrap().change;
     assert_eq!(change(63), "if purpose were <https://x.example/q>, the policies would permit it");
     assert_eq!(change(64), "no single change of what is asked is known to suffice");
+}
+
+/// A change is proposed only where the whole message would pass: composition and the duties too.
+#[test]
+fn a_change_that_fails_later_is_not_proposed() {
+    let none = "no single change of what is asked is known to suffice";
+    let body = may("odrl:read", &when("purpose", "eq", "ex:r"));
+    let change = |body: &str, failure: Option<Denial>, config: &Config| {
+        explain_by(&[body], "read", &[("purpose", "s")], 0, failure, config).unwrap().change
+    };
+    let helps = "if purpose were <https://x.example/r>, the policies would permit it";
+    assert_eq!(change(&body, None, &config()), helps);
+    assert_eq!(change(&body, Some(Denial::default()), &config()), none);
+    let strict = Config { require_duties: true, ..config() };
+    assert_eq!(change(&body, None, &strict), helps);
+    let owing = may(
+        "odrl:read",
+        &format!("{} ; odrl:duty [ odrl:action odrl:inform ]", when("purpose", "eq", "ex:r")),
+    );
+    assert_eq!(change(&owing, None, &config()), helps);
+    assert_eq!(change(&owing, None, &strict), none);
+}
+
+/// Before anything is asked, each edge must be one that could be passed on, this deep.
+#[test]
+fn a_chain_that_could_never_be_passed_on_is_seen_before_anything_is_asked() {
+    let policies = |bound: u64| {
+        let text = |id: &str, from: &str, to: &str, more: &str| {
+            let bound = format!(
+                "odrl:constraint [ odrl:leftOperand odrld:delegationDepth ; odrl:operator odrl:lteq ; odrl:rightOperand {bound} ]"
+            );
+            let body = format!(
+                "{more} odrl:permission [ odrl:action odrl:read ] , [ odrl:action odrl:grantUse ; {bound} ]"
+            );
+            Policy::read(&credential(id, from, to, &body).graph, &Limits::default()).unwrap()
+        };
+        [
+            text("p", "owner", "a", ""),
+            text("q", "a", "b", "odrld:delegatedUnder ex:p ;"),
+            text("r", "b", "agent", "odrld:delegatedUnder ex:q ;"),
+        ]
+    };
+    let hop = |bound: u64| {
+        let [p, q, r] = &policies(bound);
+        let instant = request().snapshot.instant;
+        before_any_request(&[p, q, r], instant, &std::collections::BTreeSet::new(), 8)
+            .map_err(|denial| denial.hop)
+    };
+    assert_eq!(hop(2), Ok(()));
+    assert_eq!(hop(1), Err(Some(0)));
 }
