@@ -357,6 +357,7 @@ fn attenuate_signs_nothing_that_asks_for_more() {
         (&["--target", "https://me.example/other"], "target outside"),
         (&["--until", "2999-01-01T00:00:00Z"], "longer life"),
         (&["--from", "2020-01-01T00:00:00Z"], "longer life"),
+        (&["--until", "2020-01-01T00:00:00Z"], "an end after the beginning"),
         (&["--depth", "1"], "delegation depth exhausted"),
     ] {
         let run = people.agent_attenuates(more);
@@ -398,6 +399,10 @@ fn attenuate_signs_nothing_that_asks_for_more() {
     let verify = [&verify[..], &["--policy", "made.ttl"]].concat();
     assert_eq!(people.scratch.status(&verify), 0);
     assert_eq!(people.agent_attenuates(&["--constraint", "purpose"]).status, 2);
+    // A parent whose policy is another's than its issuer's.
+    people.edit("root.json", |paper| paper["issuer"] = json!(people.org));
+    let run = people.agent_attenuates(&[]);
+    assert!(run.status == 1 && run.stderr.contains("issued by the policy's assigner"), "{}", run.stderr);
 }
 
 /// What no message could bring or ask for does not hold, whatever the papers say.
