@@ -357,6 +357,7 @@ fn attenuate_signs_nothing_that_asks_for_more() {
         (&["--target", "https://me.example/other"], "target outside"),
         (&["--until", "2999-01-01T00:00:00Z"], "longer life"),
         (&["--from", "2020-01-01T00:00:00Z"], "longer life"),
+        (&["--until", "2020-01-01T00:00:00Z"], "an end after the beginning"),
         (&["--depth", "1"], "delegation depth exhausted"),
     ] {
         let run = people.agent_attenuates(more);
@@ -398,4 +399,71 @@ fn attenuate_signs_nothing_that_asks_for_more() {
     let verify = [&verify[..], &["--policy", "made.ttl"]].concat();
     assert_eq!(people.scratch.status(&verify), 0);
     assert_eq!(people.agent_attenuates(&["--constraint", "purpose"]).status, 2);
+    // A parent whose policy is another's than its issuer's.
+    people.edit("root.json", |paper| paper["issuer"] = json!(people.org));
+    let run = people.agent_attenuates(&[]);
+    assert!(run.status == 1 && run.stderr.contains("issued by the policy's assigner"), "{}", run.stderr);
+}
+
+/// What no message could bring or ask for does not hold, whatever the papers say.
+#[test]
+fn verify_refuses_what_no_message_could_bring() {
+    let people = People::new("unbringable");
+    people.owner_mandates("odrl:permission [ odrl:action odrl:read , odrl:grantUse ]", false);
+    assert_eq!(people.agent_attenuates(&[]).status, 0);
+    let owner = people.owner.clone();
+    let config = format!(
+        "domains = [\"https://me.example/agent\"]\n\n[[roots]]\nprefix = \"https://me.example/\"\nprincipal = \"{owner}\"\n\n[ledger]\npath = \"ledger.sqlite\"\n"
+    );
+    people.scratch.write("writgate.toml", &config);
+    let verify = |more: &[&str]| {
+        let (status, seen) = people.json(&[&["mandate", "verify", "--json"], more].concat());
+        (status, seen["refusal"]["reason"].as_str().map(str::to_owned))
+    };
+    let refused = |reason: &str| (1, Some(reason.to_owned()));
+    // Its policy permits reading whatever it is, so only the target is wrong.
+    let reading = |root: &[&str], target: &str| {
+        let asked = ["root.json", "leaf.json", "--action", "read", "--target", target];
+        verify(&[root, &asked[..]].concat())
+    };
+    let (configured, by_hand) = (["--config", "writgate.toml"], ["--root", owner.as_str()]);
+    assert_eq!(reading(&configured, "https://me.example/diary"), (0, None));
+    assert_eq!(reading(&configured, "https://other.example/diary"), refused("NO_ROOT_FOR_TARGET"));
+    assert_eq!(reading(&by_hand, "https://other.example/diary"), (0, None));
+    for root in [&configured, &by_hand] {
+        assert_eq!(reading(root, "https://me.example:443/diary"), refused("TARGET_NOT_NORMAL"));
+    }
+    // A duty that the server does not keep.
+    let owing = format!("{READ} ; {GRANT}");
+    people.owner_mandates(&owing, false);
+    let diary = ["root.json", "--action", "read", "--target", "https://me.example/diary"];
+    assert_eq!(verify(&[&configured[..], &diary[..]].concat()), refused("OBLIGATION_UNSUPPORTED"));
+    assert_eq!(verify(&[&by_hand[..], &diary[..]].concat()), (0, None));
+    let inform = "obligations = [\"http://www.w3.org/ns/odrl/2/inform\"]\n";
+    people.scratch.write("writgate.toml", &format!("{inform}{config}"));
+    assert_eq!(verify(&[&configured[..], &diary[..]].concat()), (0, None));
+    people.owner_mandates("odrl:permission [ odrl:action odrl:read , odrl:grantUse ]", false);
+    assert_eq!(people.agent_attenuates(&[]).status, 0);
+    // The same mandate as a JWS, with the leaf in JSON-LD.
+    let line = format!(
+        "mandate issue --jose --key owner.json --delegate {} --policy policy.ttl --until {} --out root.jwt",
+        people.agent,
+        until()
+    );
+    people.scratch.run(&line.split(' ').collect::<Vec<_>>());
+    assert_eq!(verify(&["--root", &owner, "root.jwt"]), (0, None));
+    assert_eq!(verify(&["--root", &owner, "root.jwt", "leaf.json"]), refused("MALFORMED"));
+    let under = format!("mandate attenuate --parent root.jwt --key agent.json --delegate {}", people.org);
+    let under = people.scratch.try_run(&under.split(' ').collect::<Vec<_>>());
+    assert_eq!((under.status, under.stdout.as_str()), (2, ""), "{}", under.stderr);
+    assert!(under.stderr.contains("the parent is a JWS"), "{}", under.stderr);
+    // Two presentations, each of its own holder: a message has one.
+    for (holder, paper) in [("org", "leaf"), ("agent", "root")] {
+        let line = format!(
+            "mandate present --key {holder}.json --challenge sixteen-octets-or-more --domain https://me.example/agent --out {holder}.vp.json --credential {paper}.json"
+        );
+        people.scratch.run(&line.split(' ').collect::<Vec<_>>());
+    }
+    assert_eq!(verify(&["--root", &owner, "org.vp.json", "root.json"]), (0, None));
+    assert_eq!(verify(&["--root", &owner, "org.vp.json", "agent.vp.json"]), refused("HOLDER_UNVERIFIED"));
 }

@@ -4,6 +4,7 @@ use super::issue::policy_document;
 use super::papers::{self, Paper};
 use crate::cli::{Exit, Failure, Outcome, key::read_key, output};
 use crate::config::PolicyStore;
+use crate::credential::credential::Profile;
 use crate::credential::{Credential, Known, binding};
 use crate::limits::Limits;
 use crate::mandate::attenuate::{AttenuateError, Delegated, ParentMandate};
@@ -67,6 +68,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let now = chrono::Utc::now();
     let key = read_key(&arguments.key)?;
     let credential = parent_credential(&arguments.parent)?;
+    if credential.profile != Profile::JsonLd {
+        // What is signed here is JSON-LD, and papers of two profiles are no chain.
+        return Err(Failure::new(
+            "the parent is a JWS: a mandate under it would go with it in no presentation",
+        ));
+    }
     let policy = parent_policy(&credential, arguments.parent_policy.as_deref())?;
     let parent = ParentMandate { credential: &credential, policy: &policy };
     if policy.delegated_under().is_some() {

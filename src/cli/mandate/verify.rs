@@ -13,6 +13,7 @@ use crate::mandate::VerifiedChain;
 use crate::mandate::chain::apart::Apart;
 use crate::mandate::odrl::{PolicyGrant, action_of_name, before_any_request, term_of_text};
 use crate::message::action::ActionUnderTest;
+use crate::message::target::is_normal;
 use crate::message::{ActionsUnderTest, RdfPart};
 use crate::rdf::Budget;
 use crate::refusal::{Evidence, Phase, Reason, Refusal, Stage};
@@ -187,22 +188,29 @@ impl World {
             explanation: None,
             note: if asked.is_some() { ASKED } else { UNASKED },
         };
-        let judged = self.chain(&root, files, &credentials).and_then(|chain| {
+        let askable = asked.map_or(Ok(()), |(_, target)| self.can_be_asked(arguments, target));
+        let judged = askable.and_then(|()| self.chain(&root, files, &credentials)).and_then(|chain| {
             verdict.hops = chain.hops().iter().map(hop_report).collect();
             verdict.actor_hops = chain.actor_hops().iter().map(hop_report).collect();
             let until = chain.not_after();
             verdict.not_after = (until < Instant::MAX_UTC).then(|| instant_text(until));
             self.unasked(&chain)?;
             let Some((action, target)) = asked else { return Ok(()) };
-            let asked =
-                Asked::new(&chain, self, holder(files), &root, (action, target), &arguments.attribute);
+            let asked = Asked::new(
+                &chain,
+                self,
+                holders(files).next(),
+                &root,
+                (action, target),
+                &arguments.attribute,
+            );
             let grant = asked.grant(self, &chain).inspect_err(|_| {
                 verdict.explanation = asked.explanation(self, &chain);
             })?;
             verdict.obligations.clone_from(grant.obligations());
             let until = until.min(grant.not_after());
             verdict.not_after = (until < Instant::MAX_UTC).then(|| instant_text(until));
-            Ok(())
+            self.can_be_kept(arguments, &grant)
         });
         verdict.conclude(judged.err());
         verdict
@@ -221,6 +229,37 @@ impl World {
         owner.or(issuer).unwrap_or_default().to_owned()
     }
 
+    /// Admission comes after the phases: a server permits nothing with a duty that it does not keep.
+    fn can_be_kept(&self, arguments: &Arguments, grant: &PolicyGrant) -> Result<(), Refusal> {
+        let kept = &self.config.obligations;
+        match grant.obligations().iter().find(|duty| !kept.contains(&duty.action)) {
+            Some(duty) if arguments.root.is_none() => {
+                Err(Refusal::new(Stage::Admission, Reason::ObligationUnsupported).with(|evidence| {
+                    evidence.policy = Some(duty.policy.clone());
+                    evidence.seen = Some(duty.action.clone());
+                }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What every message must ask for: a target in normal form, which somebody owns.
+    fn can_be_asked(&self, arguments: &Arguments, target: &str) -> Result<(), Refusal> {
+        let refuse = |reason, detail: &str| {
+            Err(Refusal::new(Stage::Action, reason).detail(detail).with(|evidence| {
+                evidence.seen = Some(target.to_owned());
+            }))
+        };
+        if !is_normal(target) {
+            return refuse(Reason::TargetNotNormal, "not the normal form of RFC 3986 6.2.2");
+        }
+        // A root that is given by hand owns whatever is asked for.
+        if arguments.root.is_none() && self.config.roots.owner(target).is_none() {
+            return refuse(Reason::NoRootForTarget, "no configured root covers it");
+        }
+        Ok(())
+    }
+
     fn chain(
         &self,
         root: &str,
@@ -231,6 +270,19 @@ impl World {
             if let Err(error) = &file.paper {
                 return Err(unreadable(file, error));
             }
+        }
+        // What no one presentation could hold together, no message can bring.
+        let mut profiles = credentials.iter().map(|credential| credential.profile);
+        let first = profiles.next();
+        if profiles.any(|profile| Some(profile) != first) {
+            return Err(Refusal::new(Stage::Presentation, Reason::Malformed)
+                .detail("papers of different profiles, which no presentation holds together"));
+        }
+        let mut holders = holders(files);
+        let first = holders.next();
+        if holders.any(|holder| Some(holder) != first) {
+            return Err(Refusal::new(Stage::Presentation, Reason::HolderUnverified)
+                .detail("presentations of different holders, of which a message has one"));
         }
         if credentials.len() > self.config.limits.credentials {
             return Err(Refusal::new(Stage::Presentation, Reason::LimitExceeded)
@@ -318,8 +370,8 @@ impl Asked {
 }
 
 /// Whoever presents the papers acts.
-fn holder(files: &[PaperFile]) -> Option<&str> {
-    files.iter().find_map(|file| match &file.paper {
+fn holders(files: &[PaperFile]) -> impl Iterator<Item = &str> {
+    files.iter().filter_map(|file| match &file.paper {
         Ok(Paper::Presentation(presentation)) => presentation.holder.as_deref(),
         _ => None,
     })
@@ -335,9 +387,10 @@ fn unreadable(file: &PaperFile, error: &PaperError) -> Refusal {
 impl Verdict {
     fn conclude(&mut self, refusal: Option<Refusal>) {
         self.holds = refusal.is_none();
-        // A paper that cannot be read comes before every phase.
+        // A paper that cannot be read comes before every phase, and admission after them.
         let refusing = refusal.as_ref().map(|refusal| refusal.evidence().phase);
-        let mut outcome = if refusing == Some(None) { "not reached" } else { "ok" };
+        let before = refusal.as_ref().is_some_and(|refusal| refusal.stage() != Stage::Admission);
+        let mut outcome = if refusing == Some(None) && before { "not reached" } else { "ok" };
         for phase in PHASES {
             if refusing == Some(Some(phase)) {
                 self.phases.push(PhaseVerdict { phase, outcome: "refused" });

@@ -1,6 +1,6 @@
 //! `verify-agent-authority`: credentials and policies of a chain, and of the actor's, against one request.
 
-use super::delegated_chain::{revoked, strings, terms};
+use super::delegated_chain::{Revocations, strings, terms};
 use super::papers::{World, credential, now};
 use super::{Folder, member, text};
 use crate::cli::Failure;
@@ -11,10 +11,10 @@ use crate::mandate::odrl::{self, PolicyGrant};
 use crate::message::ActionsUnderTest;
 use crate::message::action::ActionUnderTest;
 use crate::rdf::Budget;
-use crate::refusal::{Phase, Refusal};
+use crate::refusal::{Phase, Reason, Refusal};
 use crate::request::{Actor, CallerFacts, MessageInput, Request, Snapshot};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(super) fn run(input: &Value, folder: &Folder) -> Result<Value, Failure> {
@@ -26,16 +26,17 @@ pub(super) fn run(input: &Value, folder: &Folder) -> Result<Value, Failure> {
         }
     };
     let config = Config { max_chain_length, ..config };
-    // A revocation that cannot be read is one that nobody knows the content of.
-    let (revoked, unreadable) = match revoked(input, folder) {
-        Ok(revoked) => (revoked, false),
-        Err(_) => (BTreeSet::new(), true),
-    };
-    let revoked = Revoked { ids: revoked, ..Revoked::default() };
+    let Revocations { ids, unreadable } = Revocations::of(input, folder)?;
+    let revoked = Revoked { ids, ..Revoked::default() };
     let memory = Arc::new(StatusMemory { revoked, ..StatusMemory::default() });
     let snapshot = Snapshot { memory, ..snapshot };
-    let status_unreachable = unreadable || input.get("statusUnreachable") == Some(&Value::Bool(true));
-    let judged = judge(input, folder, &Apart { snapshot: &snapshot, config: &config, status_unreachable })?;
+    let status_unreachable = input.get("statusUnreachable") == Some(&Value::Bool(true));
+    let apart = |status_unreachable| Apart { snapshot: &snapshot, config: &config, status_unreachable };
+    let mut judged = judge(input, folder, &apart(status_unreachable))?;
+    // A revocation that cannot be read is one that nobody knows the content of, but for what it does say.
+    if unreadable && !judged.as_ref().is_err_and(|refusal| refusal.reason() == Reason::Revoked) {
+        judged = judge(input, folder, &apart(true))?;
+    }
     Ok(match judged {
         Ok(()) => json!({ "authorized": true, "phase": "complete" }),
         Err(refusal) => {

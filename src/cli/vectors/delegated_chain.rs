@@ -6,8 +6,9 @@ use crate::limits::Limits;
 use crate::mandate::odrl::{self, ChainVerdict, CountSource, Facts, OdrlRequest, Policy, Work};
 use crate::rdf::parse_graph;
 use crate::source;
+use crate::vocab::odrld;
 use chrono::TimeDelta;
-use oxrdf::{BlankNode, Graph, Literal, Term};
+use oxrdf::{BlankNode, Graph, Literal, NamedNodeRef, Term, TermRef};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -34,7 +35,11 @@ pub(super) fn run(input: &Value, folder: &Folder) -> Result<Value, Failure> {
     let max_length = input.get("maxChainLength").map_or(Some(MAX_CHAIN_LENGTH), Value::as_u64);
     let max_length =
         usize::try_from(max_length.ok_or_else(|| Failure::new("`maxChainLength` is no count"))?)?;
-    let verdict = odrl::evaluate_chain(&policies, &request(input)?, &revoked(input, folder)?, max_length);
+    let revocations = Revocations::of(input, folder)?;
+    if revocations.unreadable {
+        return Ok(json!({ "decision": "deny", "detail": "a revocation document cannot be read" }));
+    }
+    let verdict = odrl::evaluate_chain(&policies, &request(input)?, &revocations.ids, max_length);
     Ok(match verdict {
         ChainVerdict::Permit(grant) => json!({
             "decision": "permit",
@@ -64,22 +69,40 @@ fn request(input: &Value) -> Result<OdrlRequest, Failure> {
 }
 
 /// Policies that are revoked: by id, and by what trusted documents say.
-pub(super) fn revoked(input: &Value, folder: &Folder) -> Result<BTreeSet<String>, Failure> {
-    let mut revoked = BTreeSet::new();
-    if let Some(ids) = input.get("revoked") {
-        revoked.extend(strings(ids)?.into_iter().map(str::to_owned));
-    }
-    if let Some(documents) = input.get("revocationDocuments") {
-        for document in strings(documents)? {
-            revoked.extend(source::statements(&graph(document, folder)?).map_err(Failure::new)?);
-        }
-    }
-    Ok(revoked)
+pub(super) struct Revocations {
+    /// Of documents, every `odrld:revokedPolicy`, as the suites have it.
+    pub(super) ids: BTreeSet<String>,
+    /// A document is not RDF, or says what no revocation says: nobody knows all that it revokes.
+    pub(super) unreadable: bool,
 }
 
-fn graph(document: &str, folder: &Folder) -> Result<Graph, Failure> {
-    let (document, media_type) = folder.rdf(document)?;
-    Ok(parse_graph(&document, media_type, &Limits::default())?)
+impl Revocations {
+    pub(super) fn of(input: &Value, folder: &Folder) -> Result<Self, Failure> {
+        let mut all = Self { ids: BTreeSet::new(), unreadable: false };
+        if let Some(ids) = input.get("revoked") {
+            all.ids.extend(strings(ids)?.into_iter().map(str::to_owned));
+        }
+        if let Some(documents) = input.get("revocationDocuments") {
+            for document in strings(documents)? {
+                let Some(graph) = graph(document, folder) else {
+                    all.unreadable = true;
+                    continue;
+                };
+                all.unreadable |= source::statements(&graph).is_err();
+                let revoked = graph.triples_for_predicate(NamedNodeRef::new_unchecked(odrld::REVOKED_POLICY));
+                all.ids.extend(revoked.filter_map(|triple| match triple.object {
+                    TermRef::NamedNode(policy) => Some(policy.as_str().to_owned()),
+                    _ => None,
+                }));
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn graph(document: &str, folder: &Folder) -> Option<Graph> {
+    let (document, media_type) = folder.rdf(document).ok()?;
+    parse_graph(&document, media_type, &Limits::default()).ok()
 }
 
 /// JSON has no types to speak of: a string is read as the type of the right operand that it meets. What is no value of
@@ -243,6 +266,28 @@ mod tests {
         assert!(!Case::two(of_agent, &read()).permits(), "the root prohibits the actual agent");
         let broken = Case::of(&["this is no Turtle"]);
         assert!(!broken.permits());
+    }
+
+    #[test]
+    fn a_revocation_document_revokes_what_it_names_and_denies_where_it_cannot_be_read() {
+        let with = |document: &str| {
+            let document = format!("{PREFIXES}{document}");
+            Case::two("odrl:conflict odrl:perm", &read())
+                .set("/revocationDocuments", json!([document]))
+                .permits()
+        };
+        assert!(with(""));
+        assert!(with("ex:r a odrld:Revocation ; odrld:revokedPolicy ex:other ."));
+        for revoking in [
+            "ex:r a odrld:Revocation ; odrld:revokedPolicy ex:other , ex:root .",
+            "[] a odrld:Revocation ; odrld:revokedPolicy ex:leaf .",
+            "ex:r odrld:revokedPolicy ex:root .",
+            "ex:r odrld:revokedPolicy ex:other .",
+            "ex:r a odrld:Revocation .",
+            "this is no Turtle",
+        ] {
+            assert!(!with(revoking), "{revoking}");
+        }
     }
 
     #[test]

@@ -163,6 +163,12 @@ fn optional_inputs_of_an_authority() {
     assert_eq!(leaf_with(half), refused("composition", "IDENTITY_COMPOSITION_FAILED"));
     let unknown = case.verdict(|input| input["revocationDocuments"] = json!(["not RDF"]));
     assert_eq!(unknown, refused("C", "STATUS_RETRIEVAL_ERROR"));
+    let untyped = "<urn:r> <https://w3id.org/jeswr/odrl-delegation#revokedPolicy> <https://alice.solid.example/agents/engagements/e1/mandate.ttl#policy> .";
+    let named = case.verdict(|input| input["revocationDocuments"] = json!(["not RDF", untyped]));
+    assert_eq!(named, refused("C", "REVOKED"), "what it does say counts");
+    let other = untyped.replace("mandate.ttl", "other.ttl");
+    let unclear = case.verdict(|input| input["revocationDocuments"] = json!([other]));
+    assert_eq!(unclear, refused("C", "STATUS_RETRIEVAL_ERROR"));
     let of_actor = case.verdict(|input| {
         input["revoked"] = json!(["https://institute.example/policies/internal-e1.ttl#policy"]);
     });

@@ -11,12 +11,32 @@ use super::model::{Constraint, Duty, Logic, Named, Operator, Policy, Rule, local
 use super::value::{Kind, Typed, Value};
 use crate::message::target::is_normal;
 use crate::vocab::{odrl, odrld};
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt;
 
 /// How many pairs of an action and a target a policy may permit to be compared.
 const CASES: usize = 4096;
+/// The work on one comparison: rules and names looked at, and values compared. A parent is anybody's to write.
+const STEPS: usize = 4_000_000;
+/// So many excesses are named; one is enough to refuse.
+const NAMED: usize = 256;
+
+/// The work that is left. When it is spent, nothing more is shown.
+struct Steps(Cell<usize>);
+
+impl Steps {
+    /// Whether the work may be done.
+    fn spend(&self, steps: usize) -> bool {
+        self.0.set(self.0.get().saturating_sub(steps));
+        !self.is_spent()
+    }
+
+    fn is_spent(&self) -> bool {
+        self.0.get() == 0
+    }
+}
 
 /// One thing in which a delegated mandate asks for more than its parent gives, or cannot be shown not to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -108,11 +128,29 @@ struct Case<'c> {
     rule: &'c Rule,
     action: &'c str,
     target: Option<&'c str>,
+    /// The target is a collection, so it stands for members too.
+    collection: bool,
     /// All of these hold.
     holding: Vec<&'c Constraint>,
+    steps: &'c Steps,
 }
 
 impl Case<'_> {
+    /// Whether a constraint of a permission follows from what holds.
+    fn implies(&self, wanted: &Constraint) -> bool {
+        implied(&self.holding, wanted, self.steps)
+    }
+
+    /// Whether a constraint of a prohibition is false where this holds.
+    fn excludes(&self, wanted: &Constraint) -> bool {
+        excluded(&self.holding, wanted, self.steps)
+    }
+
+    /// Whether a target of the parent could be this one, hold it, or be held by it.
+    fn is_reached(&self, concerns: impl Fn(&str) -> bool) -> bool {
+        self.collection || self.target.is_none_or(concerns)
+    }
+
     fn words(&self) -> String {
         match self.target {
             Some(target) => format!("{} on {target}", short(self.action)),
@@ -126,13 +164,25 @@ impl Delegation<'_> {
     pub(crate) fn excesses(&self) -> BTreeSet<Excess> {
         let mut excesses: BTreeSet<Excess> = self.form().into_iter().collect();
         let mut room = CASES;
+        let steps = Steps(Cell::new(STEPS));
         for rule in &self.child.permissions {
-            match cases(rule, &mut room) {
+            match self.cases(rule, &mut room, &steps) {
                 Err(excess) => {
                     excesses.insert(excess);
                 }
-                Ok(cases) => cases.iter().for_each(|case| self.case(case, &mut excesses)),
+                Ok(cases) => {
+                    for case in &cases {
+                        if excesses.len() < NAMED && !steps.is_spent() {
+                            self.case(case, &mut excesses);
+                        }
+                    }
+                }
             }
+        }
+        // What was not looked at was not shown.
+        if steps.is_spent() {
+            let given = "less to compare";
+            excesses.insert(Excess::new(ExcessKind::Incomparable, "more than can be compared", given));
         }
         excesses
     }
@@ -180,6 +230,59 @@ impl Delegation<'_> {
         excesses
     }
 
+    /// Every action on every target of a permission. A rule that cannot be read or compared permits nothing that could be
+    /// shown to be given.
+    fn cases<'c>(&self, rule: &'c Rule, room: &mut usize, steps: &'c Steps) -> Result<Vec<Case<'c>>, Excess> {
+        let refuse =
+            |why: &str| Err(Excess::new(ExcessKind::Incomparable, in_words("a permission", rule), why));
+        if let Some(why) = &rule.undetermined {
+            return refuse(why);
+        }
+        if let Some(why) = rule.all_constraints().find(|constraint| !is_readable(constraint)) {
+            return refuse(&why.to_string());
+        }
+        let count = rule.actions.len().saturating_mul(rule.targets.len().max(1));
+        match room.checked_sub(count) {
+            Some(left) => *room = left,
+            None => return refuse("fewer actions and targets"),
+        }
+        let mut cases = Vec::new();
+        for named in &rule.actions {
+            let Named::Iri { iri: action, refinements: of_action, .. } = named else {
+                return refuse("an action that can be read");
+            };
+            let mut add = |target: Option<&'c str>, collection: bool, of_target: &'c [Constraint]| {
+                // The parent is asked about another depth than the child.
+                let holding = rule
+                    .constraints
+                    .iter()
+                    .chain(of_action)
+                    .chain(of_target)
+                    .filter(|constraint| !constraint.mentions(odrld::DELEGATION_DEPTH))
+                    .collect();
+                cases.push(Case { rule, action, target, collection, holding, steps });
+            };
+            if rule.targets.is_empty() {
+                add(None, false, &[]);
+            }
+            for target in &rule.targets {
+                match target {
+                    Named::Iri { iri, collection, refinements, .. } if is_normal(iri) => {
+                        add(Some(iri), *collection || self.is_whole(iri), refinements);
+                    }
+                    Named::Iri { .. } => return refuse("a target in normal form"),
+                    Named::Unreadable => return refuse("a target that can be read"),
+                }
+            }
+        }
+        Ok(cases)
+    }
+
+    /// Whether either document says of something that it is a part of this.
+    fn is_whole(&self, iri: &str) -> bool {
+        self.parent.parts.has_members(iri) || self.child.parts.has_members(iri)
+    }
+
     fn case(&self, case: &Case<'_>, excesses: &mut BTreeSet<Excess>) {
         let mut depth = 1;
         if case.action == odrl::GRANT_USE {
@@ -195,10 +298,8 @@ impl Delegation<'_> {
             excesses.extend(self.credential_covers(case));
             self.duties(case, excesses);
         }
-        excesses.extend(self.passed_on(case, 1));
-        if depth > 1 {
-            excesses.extend(self.passed_on(case, depth));
-        }
+        // The child may end a chain of any of these lengths, and other permissions of the parent may reach each.
+        excesses.extend((1..=depth).find_map(|depth| self.passed_on(case, depth)));
         for prohibition in &self.parent.prohibitions {
             excesses.extend(self.prohibited(prohibition, case));
         }
@@ -259,6 +360,10 @@ impl Delegation<'_> {
         asked: &str,
         passing_on: bool,
     ) -> Result<(), (usize, Excess)> {
+        let names = rule.actions.len() + rule.targets.len() + rule.assignees.len();
+        if !case.steps.spend(1 + names) {
+            return Err((0, Excess::new(ExcessKind::Incomparable, case.words(), "less to compare")));
+        }
         if let Some(why) = &rule.undetermined {
             return Err((0, Excess::new(ExcessKind::Incomparable, case.words(), why.clone())));
         }
@@ -289,7 +394,7 @@ impl Delegation<'_> {
             .constraints
             .iter()
             .filter(|constraint| !(passing_on && is_depth_bound(constraint)))
-            .find(|constraint| !implied(&case.holding, constraint));
+            .find(|constraint| !case.implies(constraint));
         missing.map_or(Ok(()), |constraint| Err((3, self.dropped(case, constraint))))
     }
 
@@ -347,7 +452,7 @@ impl Delegation<'_> {
         };
         let action = |iri: &str| action::permits(iri, case.action) || action::permits(case.action, iri);
         any(&rule.actions, &action)
-            && any(&rule.targets, &|iri| case.target.is_none_or(|target| target == iri))
+            && any(&rule.targets, &|iri| case.is_reached(|target| target == iri))
             && any(&rule.assignees, &|iri| iri == self.delegator)
     }
 
@@ -356,7 +461,7 @@ impl Delegation<'_> {
         match named {
             Named::Unreadable => true,
             Named::Iri { iri, collection, .. } => {
-                *collection || meets(iri) || self.parent.part_of.iter().any(|(_, whole)| whole == iri)
+                *collection || meets(iri) || self.parent.parts.has_members(iri)
             }
         }
     }
@@ -382,7 +487,7 @@ impl Delegation<'_> {
 
     /// Whether the prohibition could meet `asked` by one of the agents while the case holds.
     fn meets(&self, prohibition: &Rule, case: &Case<'_>, asked: &str, agents: &[&str]) -> bool {
-        if prohibition.undetermined.is_some() {
+        if prohibition.undetermined.is_some() || !case.steps.spend(1 + prohibition.targets.len()) {
             return true;
         }
         let action = prohibition.actions.iter().any(|named| match named {
@@ -393,13 +498,13 @@ impl Delegation<'_> {
             || prohibition
                 .targets
                 .iter()
-                .any(|named| self.could_mean(named, &|iri| concerns(iri, case.target)));
+                .any(|named| self.could_mean(named, &|iri| case.is_reached(|target| concerns(iri, target))));
         let assignee = prohibition.assignees.is_empty()
             || prohibition.assignees.iter().any(|named| self.could_mean(named, &|iri| agents.contains(&iri)));
         action
             && target
             && assignee
-            && !prohibition.constraints.iter().any(|constraint| excluded(&case.holding, constraint))
+            && !prohibition.constraints.iter().any(|constraint| case.excludes(constraint))
     }
 
     /// Whether a prohibition of the child meets whatever the parent's meets, for the child's delegate.
@@ -434,16 +539,14 @@ impl Delegation<'_> {
             && targets
             && assignees
             && own.constraints.iter().all(|constraint| prohibition.constraints.contains(constraint))
-            && self.parent.part_of.is_subset(&self.child.part_of)
+            && self.parent.parts.parts_are_within(&self.child.parts)
     }
 }
 
 /// A refinement of a name that does not follow from the case.
 fn unmet_refinement<'n>(named: &'n Named, case: &Case<'_>) -> Option<&'n Constraint> {
     match named {
-        Named::Iri { refinements, .. } => {
-            refinements.iter().find(|refinement| !implied(&case.holding, refinement))
-        }
+        Named::Iri { refinements, .. } => refinements.iter().find(|refinement| !case.implies(refinement)),
         Named::Unreadable => None,
     }
 }
@@ -461,51 +564,6 @@ fn nearest(fits: impl Iterator<Item = Result<(), (usize, Excess)>>) -> Option<Op
     best.map(|(_, excess)| Some(excess))
 }
 
-/// Every action on every target of a permission. A rule that cannot be read or compared permits nothing that could be
-/// shown to be given.
-fn cases<'c>(rule: &'c Rule, room: &mut usize) -> Result<Vec<Case<'c>>, Excess> {
-    let refuse = |why: &str| Err(Excess::new(ExcessKind::Incomparable, in_words("a permission", rule), why));
-    if let Some(why) = &rule.undetermined {
-        return refuse(why);
-    }
-    if let Some(why) = rule.all_constraints().find(|constraint| !is_readable(constraint)) {
-        return refuse(&why.to_string());
-    }
-    let count = rule.actions.len().saturating_mul(rule.targets.len().max(1));
-    match room.checked_sub(count) {
-        Some(left) => *room = left,
-        None => return refuse("fewer actions and targets"),
-    }
-    let mut cases = Vec::new();
-    for named in &rule.actions {
-        let Named::Iri { iri: action, refinements: of_action, .. } = named else {
-            return refuse("an action that can be read");
-        };
-        let mut add = |target: Option<&'c str>, of_target: &'c [Constraint]| {
-            // The parent is asked about another depth than the child.
-            let holding = rule
-                .constraints
-                .iter()
-                .chain(of_action)
-                .chain(of_target)
-                .filter(|constraint| !constraint.mentions(odrld::DELEGATION_DEPTH))
-                .collect();
-            cases.push(Case { rule, action, target, holding });
-        };
-        if rule.targets.is_empty() {
-            add(None, &[]);
-        }
-        for target in &rule.targets {
-            match target {
-                Named::Iri { iri, refinements, .. } if is_normal(iri) => add(Some(iri), refinements),
-                Named::Iri { .. } => return refuse("a target in normal form"),
-                Named::Unreadable => return refuse("a target that can be read"),
-            }
-        }
-    }
-    Ok(cases)
-}
-
 /// How many hops deep a `grantUse` permission lets its delegate pass on.
 fn own_depth(rule: &Rule) -> Result<usize, Excess> {
     let bounds: Vec<&Constraint> = rule.constraints.iter().filter(|bound| is_depth_bound(bound)).collect();
@@ -520,12 +578,18 @@ fn own_depth(rule: &Rule) -> Result<usize, Excess> {
     if bounds.is_empty() {
         return Ok(1);
     }
-    // Deeper than any chain is as deep as any.
+    if bounds.iter().all(|bound| depth_holds(bound, DEEPEST + 1)) {
+        return Err(Excess::new(
+            ExcessKind::Depth,
+            in_words("a permission", rule),
+            format!("a delegationDepth of at most {DEEPEST}"),
+        ));
+    }
     let deepest = (1..=DEEPEST).rev().find(|depth| bounds.iter().all(|bound| depth_holds(bound, *depth)));
     Ok(deepest.unwrap_or(0))
 }
 
-/// No chain is longer than this, whatever is configured.
+/// The deepest delegation that is compared, length by length.
 const DEEPEST: usize = 64;
 
 /// Whether `delegationDepth` may be this.
@@ -547,8 +611,7 @@ pub(super) fn names_action(rule: &Rule, action: &str) -> bool {
 }
 
 /// Whether a prohibition on `iri` could concern a target: it covers the queries and fragments of what it names.
-fn concerns(iri: &str, target: Option<&str>) -> bool {
-    let Some(target) = target else { return true };
+fn concerns(iri: &str, target: &str) -> bool {
     // Neither is compared where it is not in normal form.
     target == iri
         || !is_normal(iri)
@@ -584,16 +647,17 @@ fn same_operand(one: &Constraint, other: &Constraint) -> bool {
 }
 
 /// Whether a constraint of a permission is true for every request for which all of `holding` are true.
-fn implied(holding: &[&Constraint], wanted: &Constraint) -> bool {
-    if !is_readable(wanted) {
+fn implied(holding: &[&Constraint], wanted: &Constraint, steps: &Steps) -> bool {
+    // Operands within operands on both sides: without the count, their pairings would have no end that is near.
+    if !steps.spend(pairs(holding, wanted)) || !is_readable(wanted) {
         return false;
     }
     match wanted {
         Constraint::Logical { logic, operands } if logic.is_conjunction() => {
-            return operands.iter().all(|operand| implied(holding, operand));
+            return operands.iter().all(|operand| implied(holding, operand, steps));
         }
         Constraint::Logical { logic: Logic::Or, operands }
-            if operands.iter().any(|operand| implied(holding, operand)) =>
+            if operands.iter().any(|operand| implied(holding, operand, steps)) =>
         {
             return true;
         }
@@ -602,11 +666,11 @@ fn implied(holding: &[&Constraint], wanted: &Constraint) -> bool {
     holding.iter().any(|held| match held {
         held if *held == wanted => true,
         Constraint::Logical { logic, operands } if logic.is_conjunction() => {
-            implied(&operands.iter().collect::<Vec<_>>(), wanted)
+            implied(&operands.iter().collect::<Vec<_>>(), wanted, steps)
         }
         // Whichever of them holds, it follows.
         Constraint::Logical { logic: Logic::Or, operands } => {
-            operands.iter().all(|operand| implied(&[operand], wanted))
+            operands.iter().all(|operand| implied(&[operand], wanted, steps))
         }
         held => match (Range::of(held), Range::of(wanted)) {
             (Some(held), Some(wanted)) => held.is_within(&wanted),
@@ -616,24 +680,38 @@ fn implied(holding: &[&Constraint], wanted: &Constraint) -> bool {
 }
 
 /// Whether a constraint of a prohibition is false for every request for which all of `holding` are true.
-fn excluded(holding: &[&Constraint], wanted: &Constraint) -> bool {
+fn excluded(holding: &[&Constraint], wanted: &Constraint, steps: &Steps) -> bool {
+    if !steps.spend(pairs(holding, wanted)) {
+        return false;
+    }
     if let Constraint::Logical { logic, operands } = wanted
         && logic.is_conjunction()
     {
-        return !operands.is_empty() && operands.iter().any(|operand| excluded(holding, operand));
+        return !operands.is_empty() && operands.iter().any(|operand| excluded(holding, operand, steps));
     }
     holding.iter().any(|held| match held {
         Constraint::Logical { logic, operands } if logic.is_conjunction() => {
-            excluded(&operands.iter().collect::<Vec<_>>(), wanted)
+            excluded(&operands.iter().collect::<Vec<_>>(), wanted, steps)
         }
         Constraint::Logical { logic: Logic::Or, operands } => {
-            !operands.is_empty() && operands.iter().all(|operand| excluded(&[operand], wanted))
+            !operands.is_empty() && operands.iter().all(|operand| excluded(&[operand], wanted, steps))
         }
         held => match (Range::of(held), Range::of(wanted)) {
             (Some(held), Some(wanted)) => held.is_apart(&wanted),
             _ => false,
         },
     })
+}
+
+/// The values that are compared where each of `holding` meets `wanted`, and one for each.
+fn pairs(holding: &[&Constraint], wanted: &Constraint) -> usize {
+    let values = |constraint: &Constraint| match constraint {
+        Constraint::Compare { right, .. } => right.len().max(1),
+        Constraint::Logical { operands, .. } => operands.len().max(1),
+        Constraint::Unreadable(_) => 1,
+    };
+    let wanted = values(wanted);
+    holding.iter().fold(1, |sum: usize, held| sum.saturating_add(values(held).saturating_mul(wanted)))
 }
 
 /// `isAllOf`: more wanted values are a narrower constraint.

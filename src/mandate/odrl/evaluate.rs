@@ -1,7 +1,7 @@
 //! One policy against one request, in three-valued logic (`mandate.md` 7).
 
 use super::action;
-use super::facts::Facts;
+use super::facts::{Facts, NONE};
 use super::model::{Constraint, Logic, Named, Operator, Policy, Rule, local_name};
 use super::value::{Kind, Typed, Value, parse_instant};
 use crate::limits::Limits;
@@ -92,7 +92,7 @@ impl Work {
     }
 
     /// Whether the work may be done.
-    fn spend(&self, steps: usize) -> bool {
+    pub(super) fn spend(&self, steps: usize) -> bool {
         self.0.set(self.0.get().saturating_sub(steps));
         !self.is_spent()
     }
@@ -230,17 +230,13 @@ pub(super) struct Judge<'a> {
     policy: &'a Policy,
     question: Question<'a>,
     kind: RuleKind,
-    own_facts: Facts,
+    own_facts: &'a Facts,
 }
 
 impl<'a> Judge<'a> {
     pub(super) fn new(policy: &'a Policy, question: Question<'a>, kind: RuleKind) -> Self {
         // A prohibition may be widened by its own document; a permission only where the root principal wrote it.
-        let own_facts = if kind == RuleKind::Prohibition || question.by_root {
-            Facts::of_parts(&policy.part_of)
-        } else {
-            Facts::default()
-        };
+        let own_facts = if kind == RuleKind::Prohibition || question.by_root { &policy.parts } else { &NONE };
         Self { policy, question, kind, own_facts }
     }
 
@@ -315,7 +311,7 @@ impl<'a> Judge<'a> {
         if iri == thing {
             return Truth::True;
         }
-        let facts = [self.question.request.facts.as_ref(), &self.own_facts];
+        let facts = [self.question.request.facts.as_ref(), self.own_facts];
         let known = facts.iter().any(|facts| facts.has_members(iri));
         if !known {
             // Of a collection without a known member we know no stranger either.
@@ -323,7 +319,7 @@ impl<'a> Judge<'a> {
         }
         // Its members are listed: whoever is in no fact is no member.
         if facts.iter().any(|facts| facts.knows(thing)) {
-            Facts::is_part(&facts, thing, iri)
+            Facts::is_part(&facts, thing, iri, &self.question.request.work)
         } else {
             Truth::False
         }
@@ -433,10 +429,16 @@ impl<'a> Judge<'a> {
             ),
             Operator::IsA => self.related(values, right, |facts, value, right| facts.is_a(value, right)),
             Operator::IsPartOf => {
-                self.related(values, right, |facts, value, right| Facts::is_part(&[facts], value, right))
+                let work = &self.question.request.work;
+                self.related(values, right, |facts, value, right| {
+                    Facts::is_part(&[facts], value, right, work)
+                })
             }
             Operator::HasPart => {
-                self.related(values, right, |facts, value, right| Facts::is_part(&[facts], right, value))
+                let work = &self.question.request.work;
+                self.related(values, right, |facts, value, right| {
+                    Facts::is_part(&[facts], right, value, work)
+                })
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use super::contain::{depth_holds, names_action};
 use super::delegation::{PolicyGrant, PolicyStage};
-use super::evaluate::{Judge, Question, RuleKind, Truth};
+use super::evaluate::{Judge, Question, RuleKind, Truth, Work};
 use super::hops::{Chain, ChainGrant, Denial, in_words, is_depth_bound, names, seen_by, short};
 use super::model::{Constraint, Logic, Named, Operator, Policy, Rule, Words, local_name};
 use super::value::{Kind, Typed, Value};
@@ -13,14 +13,16 @@ use crate::explain::{Explanation, Unmet};
 use crate::mandate::VerifiedChain;
 use crate::message::ActionsUnderTest;
 use crate::message::action::ActionUnderTest;
+use crate::message::target::is_normal;
 use crate::refusal::Reason;
 use crate::request::{Instant, Request};
 use crate::vocab::{odrl, odrld};
 use chrono::TimeDelta;
 use oxrdf::{Literal, NamedNode, Term};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
-/// How many changes are tried for one explanation.
+/// How many changes are tried for one explanation, whatever the number of rules.
 const TRIES: usize = 64;
 
 /// A change of what is asked, or of one rule.
@@ -59,7 +61,8 @@ impl PolicyGrant {
             stage.mandate(action, earlier).err().map(|denial| (earlier, action, denial))
         });
         let detailed = denied.and_then(|(earlier, action, denial)| {
-            let trial = Trial { stage: &stage, action, earlier, actions };
+            let (tries, work) = (Cell::new(TRIES), Work::new(&config.limits));
+            let trial = Trial { stage: &stage, action, earlier, actions, tries, work };
             trial.explain(&denial)
         });
         Some(detailed.unwrap_or_else(|| Explanation::of_refusal(&refusal)))
@@ -72,6 +75,9 @@ struct Trial<'t> {
     action: &'t ActionUnderTest,
     earlier: u64,
     actions: &'t ActionsUnderTest,
+    /// The tries that are left, and the work that they may do together.
+    tries: Cell<usize>,
+    work: Work,
 }
 
 impl Trial<'_> {
@@ -171,12 +177,41 @@ impl Trial<'_> {
         })
     }
 
-    fn first_that_permits(&self, changes: impl Iterator<Item = Change>) -> Option<Change> {
-        changes.take(TRIES).find(|change| self.permits_with(change))
+    fn first_that_permits(&self, mut changes: impl Iterator<Item = Change>) -> Option<Change> {
+        while let Some(left) = self.tries.get().checked_sub(1) {
+            let change = changes.next()?;
+            self.tries.set(left);
+            if self.permits_with(&change) {
+                return Some(change);
+            }
+        }
+        None
+    }
+
+    /// Whether the papers, and who owns the target, let the change be at all: the policies say nothing of them.
+    fn is_possible(&self, change: &Change) -> bool {
+        let stage = self.stage;
+        match change {
+            Change::Time(instant) => {
+                let mut hops = stage.chain.hops().iter().chain(stage.chain.actor_hops());
+                hops.all(|hop| {
+                    hop.credential.valid_from.is_none_or(|from| from <= *instant)
+                        && hop.credential.not_after().is_none_or(|until| *instant <= until)
+                })
+            }
+            Change::Target(iri) => {
+                let owner = |target: &str| stage.config.roots.owner(target);
+                is_normal(iri) && owner(iri) == owner(&self.action.target)
+            }
+            _ => true,
+        }
     }
 
     /// Whether every action of the message would be granted, this one with the change.
     fn permits_with(&self, change: &Change) -> bool {
+        if !self.is_possible(change) {
+            return false;
+        }
         let chain = self.stage.chain;
         let mut stage = PolicyStage::new(
             chain,
@@ -185,6 +220,7 @@ impl Trial<'_> {
             self.stage.config,
             self.stage.of_message,
         );
+        stage.work = self.work.clone();
         let mut action = self.action.clone();
         let mut attribute = None;
         let changed_policy;

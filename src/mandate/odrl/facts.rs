@@ -5,15 +5,21 @@ use crate::vocab::{odrl, rdf};
 use oxrdf::{Graph, NamedNodeRef, NamedOrBlankNodeRef, TermRef};
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::evaluate::Truth;
+use super::evaluate::{Truth, Work};
 
 /// Facts about IRIs. Those of the operator's store hold for every policy; those of a policy document for that policy
 /// alone, and never to its issuer's gain unless its issuer is the root principal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
     part_of: BTreeMap<String, BTreeSet<String>>,
+    /// Whatever something is part of.
+    wholes: BTreeSet<String>,
     types: BTreeMap<String, BTreeSet<String>>,
 }
+
+/// No facts at all.
+pub(super) static NONE: Facts =
+    Facts { part_of: BTreeMap::new(), wholes: BTreeSet::new(), types: BTreeMap::new() };
 
 impl Facts {
     /// The facts of the operator's store, for a chain of `root_principal`. A stored policy of anybody else is no
@@ -42,28 +48,38 @@ impl Facts {
         facts
     }
 
-    pub(super) fn of_parts(parts: &BTreeSet<(String, String)>) -> Self {
+    /// Facts of (part, whole).
+    pub(super) fn of_parts<'p>(parts: impl IntoIterator<Item = (&'p str, &'p str)>) -> Self {
         let mut facts = Self::default();
-        parts.iter().for_each(|(part, whole)| facts.add_part(part, whole));
+        parts.into_iter().for_each(|(part, whole)| facts.add_part(part, whole));
         facts
+    }
+
+    /// Whether every part that is stated here is stated there too.
+    pub(super) fn parts_are_within(&self, other: &Self) -> bool {
+        self.part_of
+            .iter()
+            .all(|(part, wholes)| other.part_of.get(part).is_some_and(|others| wholes.is_subset(others)))
     }
 
     fn add_part(&mut self, part: &str, whole: &str) {
         self.part_of.entry(part.to_owned()).or_default().insert(whole.to_owned());
+        self.wholes.insert(whole.to_owned());
     }
 
     /// Whether `part` is part of `whole`, by all of `sources`: stated, or undetermined where it only follows over other
-    /// wholes or where nothing is known of `part`.
-    pub(super) fn is_part(sources: &[&Self], part: &str, whole: &str) -> Truth {
-        let wholes = |part: &str| {
-            sources.iter().filter_map(|facts| facts.part_of.get(part)).flatten().collect::<Vec<_>>()
+    /// wholes, where nothing is known of `part`, or where the work is spent: each fact that is followed counts.
+    pub(super) fn is_part(sources: &[&Self], part: &str, whole: &str, work: &Work) -> Truth {
+        let wholes = |part: &str| -> Vec<&String> {
+            sources.iter().filter_map(|facts| facts.part_of.get(part)).flatten().collect()
         };
-        let mut open = wholes(part);
-        if open.is_empty() {
-            return Truth::Undetermined;
-        }
-        if open.iter().any(|direct| *direct == whole) {
+        let stated = |facts: &&Self| facts.part_of.get(part).is_some_and(|direct| direct.contains(whole));
+        if sources.iter().any(stated) {
             return Truth::True;
+        }
+        let mut open = wholes(part);
+        if open.is_empty() || !work.spend(open.len()) {
+            return Truth::Undetermined;
         }
         let mut seen = BTreeSet::new();
         while let Some(at) = open.pop() {
@@ -71,7 +87,11 @@ impl Facts {
                 return Truth::Undetermined;
             }
             if seen.insert(at) {
+                let before = open.len();
                 open.extend(wholes(at));
+                if !work.spend(1 + open.len() - before) {
+                    return Truth::Undetermined;
+                }
             }
         }
         Truth::False
@@ -84,7 +104,7 @@ impl Facts {
 
     /// Whether anything is known to be part of `whole`.
     pub(super) fn has_members(&self, whole: &str) -> bool {
-        self.part_of.values().any(|wholes| wholes.contains(whole))
+        self.wholes.contains(whole)
     }
 
     /// Whether `thing` is an instance of `class`; undetermined where nothing is known of `thing`.
@@ -106,18 +126,32 @@ fn is_of(document: &Graph, principal: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::Limits;
 
     fn facts() -> Facts {
         let pairs = [("a", "b"), ("b", "c"), ("c", "a"), ("d", "e")];
-        Facts::of_parts(&pairs.into_iter().map(|(part, whole)| (part.to_owned(), whole.to_owned())).collect())
+        Facts::of_parts(pairs)
     }
 
     #[test]
     fn a_part_is_stated_or_followed_or_unknown_and_cycles_end() {
-        assert_eq!(Facts::is_part(&[&facts()], "a", "b"), Truth::True);
-        assert_eq!(Facts::is_part(&[&facts()], "a", "c"), Truth::Undetermined);
-        assert_eq!(Facts::is_part(&[&facts()], "a", "e"), Truth::False);
-        assert_eq!(Facts::is_part(&[&facts()], "stranger", "e"), Truth::Undetermined);
+        let is_part = |part, whole| Facts::is_part(&[&facts()], part, whole, &Work::new(&Limits::default()));
+        assert_eq!(is_part("a", "b"), Truth::True);
+        assert_eq!(is_part("a", "c"), Truth::Undetermined);
+        assert_eq!(is_part("a", "e"), Truth::False);
+        assert_eq!(is_part("stranger", "e"), Truth::Undetermined);
+    }
+
+    #[test]
+    fn facts_that_are_followed_are_counted() {
+        let with = |policy_steps| {
+            let work = Work::new(&Limits { policy_steps, ..Limits::default() });
+            Facts::is_part(&[&facts()], "a", "e", &work)
+        };
+        // Three parts, and the whole of each.
+        assert_eq!(with(8), Truth::False);
+        assert_eq!(with(7), Truth::Undetermined);
+        assert_eq!(with(1), Truth::Undetermined);
     }
 
     #[test]

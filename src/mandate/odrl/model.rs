@@ -3,11 +3,11 @@
 //! The types are ordered by content alone, and the reader sorts by that order, so neither the order of triples nor the
 //! labels of blank nodes can show in a decision or in its evidence.
 
+use super::facts::Facts;
 use super::value::Value;
 use crate::message::target::is_normal;
 use crate::vocab::odrl;
 use oxrdf::NamedOrBlankNode;
-use std::collections::BTreeSet;
 use std::fmt;
 
 /// A policy as it was read. One that this profile cannot use is kept as such, and denies the whole chain in phase D.
@@ -26,8 +26,8 @@ pub(crate) struct Policy {
     pub(super) permissions: Vec<Rule>,
     pub(super) prohibitions: Vec<Rule>,
     pub(super) obligations: Vec<Duty>,
-    /// `odrl:partOf` facts that the document states: (member, collection).
-    pub(super) part_of: BTreeSet<(String, String)>,
+    /// `odrl:partOf` facts that the document states.
+    pub(super) parts: Facts,
     /// Rules, constraints, nodes and list items that were read.
     pub(super) size: usize,
 }

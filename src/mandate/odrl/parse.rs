@@ -4,11 +4,12 @@
 //! Every walk is counted against [`Limits::constraints`] and nested at most [`Limits::constraint_depth`] deep, so
 //! cyclic lists and logical constraints end.
 
+use super::facts::Facts;
 use super::model::{Conflict, Duty, Named, Policy, Rule};
 use crate::limits::Limits;
 use crate::vocab::{dcterms, odrl, odrld, rdf, schema};
 use oxrdf::{Graph, NamedNodeRef, NamedOrBlankNodeRef, TermRef};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 mod constraint;
 
@@ -147,7 +148,7 @@ impl<'g> Reader<'g> {
         let permissions = self.rules(node, odrl::PERMISSION, &defaults)?;
         let prohibitions = self.rules(node, odrl::PROHIBITION, &defaults)?;
         let obligations = self.obligations(node, &defaults)?;
-        let part_of = self.facts();
+        let parts = self.facts();
         self.unread();
         let (unusable, size) = (self.unusable.take(), self.size);
         Ok(Policy {
@@ -162,7 +163,7 @@ impl<'g> Reader<'g> {
             permissions,
             prohibitions,
             obligations,
-            part_of,
+            parts,
             size,
         })
     }
@@ -229,16 +230,14 @@ impl<'g> Reader<'g> {
     }
 
     /// `odrl:partOf` facts of the document.
-    fn facts(&self) -> BTreeSet<(String, String)> {
-        self.graph
-            .triples_for_predicate(NamedNodeRef::new_unchecked(odrl::PART_OF))
-            .filter_map(|triple| match (triple.subject, triple.object) {
-                (NamedOrBlankNodeRef::NamedNode(part), TermRef::NamedNode(whole)) => {
-                    Some((part.as_str().to_owned(), whole.as_str().to_owned()))
-                }
-                _ => None,
-            })
-            .collect()
+    fn facts(&self) -> Facts {
+        let stated = self.graph.triples_for_predicate(NamedNodeRef::new_unchecked(odrl::PART_OF));
+        Facts::of_parts(stated.filter_map(|triple| match (triple.subject, triple.object) {
+            (NamedOrBlankNodeRef::NamedNode(part), TermRef::NamedNode(whole)) => {
+                Some((part.as_str(), whole.as_str()))
+            }
+            _ => None,
+        }))
     }
 
     /// An ODRL statement that nothing reads could be meant to narrow what we read: the policy is unusable.

@@ -646,3 +646,154 @@ fn a_constraint_is_written_in_one_line() {
         assert!(constraint_of_text(text).is_err(), "{text}");
     }
 }
+
+/// A collection stands for its members, whichever they are: what the parent says of one of them is said of it too.
+#[test]
+fn what_the_parent_says_of_a_member_is_said_of_a_collection() {
+    use ExcessKind::*;
+    let read = |target: &str| format!("odrl:permission [ odrl:action odrl:read ; odrl:target {target} ]");
+    let given = format!("{} ; {GRANT}", read("ex:all"));
+    let never = "odrl:prohibition [ odrl:action odrl:read ; odrl:target ex:one ]";
+    let owing = "odrl:permission [ odrl:action odrl:read ; odrl:target ex:one ; odrl:duty [ odrl:action odrl:inform ] ]";
+    let typed = read("[ a odrl:AssetCollection ; odrl:source ex:all ]");
+    let filled = format!("{} . ex:one odrl:partOf ex:all", read("ex:all"));
+    for asked in [&typed, &filled] {
+        assert_eq!(kinds(&given, asked), BTreeSet::new(), "{asked}");
+        assert_eq!(kinds(&format!("{given} ; {never}"), asked), BTreeSet::from([Prohibited]), "{asked}");
+        assert_eq!(kinds(&format!("{given} ; {owing}"), asked), BTreeSet::from([Duty]), "{asked}");
+    }
+    assert_eq!(kinds(&format!("{given} ; {never}"), &format!("{never} ; {typed}")), BTreeSet::new());
+    let by_parent = format!("{given} ; {never} . ex:one odrl:partOf ex:all");
+    assert_eq!(kinds(&by_parent, &read("ex:all")), BTreeSet::from([Prohibited]));
+    assert_eq!(
+        kinds(&format!("{given} ; {never}"), &read("ex:all")),
+        BTreeSet::new(),
+        "an asset like any other"
+    );
+}
+
+/// A chain may end at any length: a gap in what the parent lets be passed on is found.
+#[test]
+fn every_depth_up_to_the_childs_is_passed_on() {
+    let bound = |operator: &str, depth: usize| {
+        format!(
+            "odrl:permission [ odrl:action odrl:grantUse ; odrl:assignee ex:mid ; odrl:constraint [ odrl:leftOperand odrld:delegationDepth ; odrl:operator odrl:{operator} ; odrl:rightOperand {depth} ] ]"
+        )
+    };
+    let given = |grants: &[String]| format!("{} ; {}", may("odrl:read", ""), grants.join(" ; "));
+    let asked = |depth: usize| {
+        format!(
+            "{} ; {}",
+            may("odrl:read", ""),
+            may(
+                "odrl:grantUse",
+                &format!(
+                    "; odrl:constraint [ odrl:leftOperand odrld:delegationDepth ; odrl:operator odrl:lteq ; odrl:rightOperand {depth} ]"
+                )
+            )
+        )
+    };
+    assert_eq!(
+        kinds(&given(&[bound("lteq", 1), bound("eq", 2), bound("eq", 3)]), &asked(2)),
+        BTreeSet::new()
+    );
+    for gap in
+        [[bound("eq", 1), bound("eq", 3)], [bound("eq", 2), bound("eq", 3)], [bound("eq", 1), bound("eq", 2)]]
+    {
+        assert_eq!(kinds(&given(&gap), &asked(2)), BTreeSet::from([ExcessKind::Depth]), "{gap:?}");
+    }
+    // What is not compared length by length is not shown.
+    assert_eq!(kinds(&given(&[bound("lteq", 1000)]), &asked(64)), BTreeSet::new());
+    assert_eq!(kinds(&given(&[bound("lteq", 1000)]), &asked(65)), BTreeSet::from([ExcessKind::Depth]));
+}
+
+/// A parent is anybody's to write: comparing with it ends, and what was not compared is not shown.
+#[test]
+fn the_work_on_a_comparison_is_bounded() {
+    let nested = |leaf: &str| (1..15).fold(comparing(leaf), |inner, _| format!("[ odrl:or ( {inner} ) ]"));
+    let conditions = |leaf: &str| may("odrl:read", &format!("; odrl:constraint {}", nested(leaf)));
+    let given = parent(&format!("{} ; {GRANT}", conditions("ex:r")));
+    let found = excesses(&given, &child(&conditions("ex:s")));
+    assert!(found.iter().any(|excess| excess.asked == "more than can be compared"), "{found:?}");
+    assert!(kinds(&format!("{} ; {GRANT}", conditions("ex:r")), &conditions("ex:r")).is_empty());
+    let many = |name: &str, count: usize| {
+        (0..count).map(|n| format!("ex:{name}{n}")).collect::<Vec<_>>().join(" , ")
+    };
+    let wide = format!("odrl:permission [ odrl:action {} ; odrl:target {} ]", many("a", 40), many("t", 40));
+    let found = excesses(&parent(&format!("{} ; {GRANT}", may("odrl:read", ""))), &child(&wide));
+    assert!((256..300).contains(&found.len()), "{}", found.len());
+}
+
+/// Each row: what the parent gives, what is asked, and the excess. What cannot be judged is never to the child's gain.
+#[test]
+fn what_is_refined_unreadable_or_of_another_operand_is_no_match() {
+    use ExcessKind::*;
+    const RDF_VALUE: &str = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#value>";
+    let read = may("odrl:read", "");
+    let given = format!("{read} ; {GRANT}");
+    let for_r = when("purpose", "eq", "ex:r");
+    let refined = format!(
+        "odrl:permission [ odrl:action [ {RDF_VALUE} odrl:read ; odrl:refinement {} ] ; odrl:target ex:thing ] ; {GRANT}",
+        comparing("ex:r")
+    );
+    let never = |more: &str| format!("odrl:prohibition [ odrl:action odrl:read ; {more} ]");
+    let in_collection = format!("{given} ; {}", never("odrl:target ex:all"));
+    let in_collection = format!("{in_collection} . ex:thing odrl:partOf ex:all");
+    let narrower =
+        never(&format!("odrl:target [ odrl:source ex:thing ; odrl:refinement {} ]", comparing("ex:r")));
+    let depth = "[ odrl:leftOperand odrld:delegationDepth ; odrl:operator odrl:lteq ; odrl:rightOperand 3 ]";
+    let deep = format!(
+        "odrl:permission [ odrl:action odrl:grantUse ; odrl:assignee ex:mid ; odrl:constraint {depth} ]"
+    );
+    let use_it = may("odrl:use", "");
+    let no_passing_on = format!("odrl:prohibition [ odrl:action odrl:grantUse {for_r} ]");
+    for (given, asked, expected) in [
+        (format!("{} ; {GRANT}", may("odrl:read", "; ex:unless ex:x")), read.clone(), Some(Action)),
+        (refined.clone(), read.clone(), Some(Action)),
+        (refined.clone(), may("odrl:read", &for_r), None),
+        (given.clone(), may("odrl:read", "; odrl:constraint [ ex:unless ex:x ]"), Some(Incomparable)),
+        (
+            given.clone(),
+            "odrl:permission [ odrl:action odrl:read ; odrl:target <https://x.example:443/thing> ]".into(),
+            Some(Incomparable),
+        ),
+        (
+            format!("{read} ; {deep}"),
+            format!(
+                "{read} ; {}",
+                may("odrl:grantUse", &format!("; odrl:constraint [ odrl:or ( {depth} ) ]"))
+            ),
+            Some(Incomparable),
+        ),
+        (
+            format!("{given} ; {}", never("odrl:target <https://x.example:443/thing>")),
+            read.clone(),
+            Some(Prohibited),
+        ),
+        (format!("{given} ; {}", never("odrl:target [ ex:label 1 ]")), read.clone(), Some(Prohibited)),
+        (in_collection.clone(), read.clone(), Some(Prohibited)),
+        (in_collection.clone(), format!("{} ; {read}", never("odrl:target ex:all")), Some(Prohibited)),
+        (
+            in_collection.clone(),
+            format!("{} ; {read} . ex:thing odrl:partOf ex:all", never("odrl:target ex:all")),
+            None,
+        ),
+        (
+            format!("{} ; {GRANT}", may("odrl:read", &when("recipient", "eq", "ex:r"))),
+            may("odrl:read", &for_r),
+            Some(Constraint),
+        ),
+        (
+            format!("{given} ; {}", never("odrl:target ex:thing")),
+            format!("{narrower} ; {read}"),
+            Some(Prohibited),
+        ),
+        (
+            format!("{use_it} ; {GRANT} ; {no_passing_on}"),
+            format!("odrl:prohibition [ odrl:action odrl:read , odrl:grantUse {for_r} ] ; {use_it}"),
+            Some(Prohibited),
+        ),
+    ] {
+        assert_eq!(kinds(&given, &asked), expected.into_iter().collect(), "{given}\n{asked}");
+    }
+}

@@ -1,11 +1,12 @@
 //! Explanations: which hop, rule and constraint, what was seen, and the smallest change, which is one that permits.
 
+use crate::config::Config;
 use crate::credential::Credential;
 use crate::explain::Explanation;
 use crate::limits::Limits;
 use crate::mandate::VerifiedChain;
 use crate::mandate::chain::{BindingForm, Hop};
-use crate::mandate::odrl::{Policy, PolicyGrant, action_of_name};
+use crate::mandate::odrl::{Denial, Policy, PolicyGrant, action_of_name, before_any_request};
 use crate::mandate::support::{config, credential, ex, request};
 use crate::message::ActionsUnderTest;
 use crate::message::action::ActionUnderTest;
@@ -28,6 +29,18 @@ fn explain_at(
     attributes: &[(&str, &str)],
     counted: u64,
 ) -> Option<Explanation> {
+    explain_by(bodies, action, attributes, counted, None, &config())
+}
+
+/// The same by a configuration, where composition fails or does not.
+fn explain_by(
+    bodies: &[&str],
+    action: &str,
+    attributes: &[(&str, &str)],
+    counted: u64,
+    failure: Option<Denial>,
+    config: &Config,
+) -> Option<Explanation> {
     let parties = ["owner", "a", "b"];
     let ids = ["p", "q", "r"];
     let hops: Vec<Hop> = bodies
@@ -42,7 +55,7 @@ fn explain_at(
             hop(credential(ids[place], parties[place], delegate, &format!("{under}{body}")))
         })
         .collect();
-    let chain = VerifiedChain::for_test(&ex("owner"), hops, Vec::new(), None);
+    let chain = VerifiedChain::for_test(&ex("owner"), hops, Vec::new(), failure);
     let mut stated: BTreeMap<String, Vec<Term>> = BTreeMap::new();
     for (name, value) in attributes {
         stated.entry((*name).to_owned()).or_default().push(NamedNode::new_unchecked(ex(value)).into());
@@ -59,7 +72,7 @@ fn explain_at(
     let mut request = request();
     request.snapshot.counts =
         BTreeMap::from([("https://x.example/p https://x.example/owner".to_owned(), counted)]);
-    PolicyGrant::explain(&chain, &actions, &ex("agent"), &request, &config())
+    PolicyGrant::explain(&chain, &actions, &ex("agent"), &request, config)
 }
 
 fn may(action: &str, more: &str) -> String {
@@ -133,12 +146,12 @@ fn a_denial_is_explained_with_the_smallest_change_that_permits() {
             would("if this permission of hop 0 did not ask for count lteq \"5\""),
         ),
         (
-            vec![may("odrl:read", &when("dateTime", "lt", "\"2026-01-01T00:00:00Z\"^^xsd:dateTime"))],
+            vec![may("odrl:read", &when("dateTime", "lt", "\"2026-06-10T00:00:00Z\"^^xsd:dateTime"))],
             "read",
             vec![],
             "hop 0",
-            vec![("dateTime lt \"2026-01-01T00:00:00Z\"", "dateTime \"2026-06-16T12:00:00Z\"")],
-            would("if it were 2025-12-31T23:59:59.000Z"),
+            vec![("dateTime lt \"2026-06-10T00:00:00Z\"", "dateTime \"2026-06-16T12:00:00Z\"")],
+            would("if it were 2026-06-09T23:59:59.000Z"),
         ),
         (
             vec![read.clone()],
@@ -306,4 +319,92 @@ fn a_denial_is_explained_with_the_smallest_change_that_permits() {
         assert_eq!(found.change, change, "{bodies:?}");
     }
     assert_eq!(explain_at(&[&read], "read", &[], 0), None);
+}
+
+/// The policies alone do not decide: a time at which the papers are not good, or a target of somebody else, is no help.
+#[test]
+fn a_change_that_the_papers_or_the_roots_rule_out_is_not_proposed() {
+    let at = |operator: &str, instant: &str| {
+        may("odrl:read", &when("dateTime", operator, &format!("\"{instant}\"^^xsd:dateTime")))
+    };
+    let change = |body: &str| explain_at(&[body], "read", &[], 0).unwrap().change;
+    let none = "no single change of what is asked is known to suffice";
+    // The credential is good in June 2026, and it is the 16th.
+    assert!(change(&at("gteq", "2026-06-20T00:00:00Z")).starts_with("if it were 2026-06-20T00:00:00"));
+    assert_eq!(change(&at("gteq", "2026-07-02T00:00:00Z")), none);
+    assert!(change(&at("lteq", "2026-06-02T00:00:00Z")).starts_with("if it were 2026-06-02T00:00:00"));
+    assert_eq!(change(&at("lteq", "2026-05-31T00:00:00Z")), none);
+    let on = |target: &str| format!("odrl:permission [ odrl:action odrl:read ; odrl:target {target} ]");
+    assert_eq!(
+        change(&on("ex:other")),
+        "if the target were https://x.example/other, the policies would permit it"
+    );
+    assert_eq!(change(&on("<https://elsewhere.example/thing>")), none);
+    assert_eq!(change(&on("<https://x.example:443/thing>")), none);
+}
+
+/// A delegate writes as many rules as it likes: what is tried for one explanation is bounded over all of them.
+#[test]
+fn the_tries_of_one_explanation_are_counted_over_all_rules() {
+    let rules = |count: usize| {
+        let names: Vec<String> = (0..count).map(|n| format!("ex:p{n:03}")).collect();
+        let permitted = names.iter().map(String::as_str).chain(["ex:q"]);
+        let permitted: Vec<String> =
+            permitted.map(|name| may("odrl:read", &when("purpose", "eq", name))).collect();
+        let never = when("purpose", "isAnyOf", &format!("( {} )", names.join(" ")));
+        format!("{} ; odrl:prohibition [ odrl:action odrl:read {never} ]", permitted.join(" ; "))
+    };
+    let change = |count: usize| explain_at(&[&rules(count)], "read", &[("purpose", "z")], 0).unwrap().change;
+    assert_eq!(change(63), "if purpose were <https://x.example/q>, the policies would permit it");
+    assert_eq!(change(64), "no single change of what is asked is known to suffice");
+}
+
+/// A change is proposed only where the whole message would pass: composition and the duties too.
+#[test]
+fn a_change_that_fails_later_is_not_proposed() {
+    let none = "no single change of what is asked is known to suffice";
+    let body = may("odrl:read", &when("purpose", "eq", "ex:r"));
+    let change = |body: &str, failure: Option<Denial>, config: &Config| {
+        explain_by(&[body], "read", &[("purpose", "s")], 0, failure, config).unwrap().change
+    };
+    let helps = "if purpose were <https://x.example/r>, the policies would permit it";
+    assert_eq!(change(&body, None, &config()), helps);
+    assert_eq!(change(&body, Some(Denial::default()), &config()), none);
+    let strict = Config { require_duties: true, ..config() };
+    assert_eq!(change(&body, None, &strict), helps);
+    let owing = may(
+        "odrl:read",
+        &format!("{} ; odrl:duty [ odrl:action odrl:inform ]", when("purpose", "eq", "ex:r")),
+    );
+    assert_eq!(change(&owing, None, &config()), helps);
+    assert_eq!(change(&owing, None, &strict), none);
+}
+
+/// Before anything is asked, each edge must be one that could be passed on, this deep.
+#[test]
+fn a_chain_that_could_never_be_passed_on_is_seen_before_anything_is_asked() {
+    let policies = |bound: u64| {
+        let text = |id: &str, from: &str, to: &str, more: &str| {
+            let bound = format!(
+                "odrl:constraint [ odrl:leftOperand odrld:delegationDepth ; odrl:operator odrl:lteq ; odrl:rightOperand {bound} ]"
+            );
+            let body = format!(
+                "{more} odrl:permission [ odrl:action odrl:read ] , [ odrl:action odrl:grantUse ; {bound} ]"
+            );
+            Policy::read(&credential(id, from, to, &body).graph, &Limits::default()).unwrap()
+        };
+        [
+            text("p", "owner", "a", ""),
+            text("q", "a", "b", "odrld:delegatedUnder ex:p ;"),
+            text("r", "b", "agent", "odrld:delegatedUnder ex:q ;"),
+        ]
+    };
+    let hop = |bound: u64| {
+        let [p, q, r] = &policies(bound);
+        let instant = request().snapshot.instant;
+        before_any_request(&[p, q, r], instant, &std::collections::BTreeSet::new(), 8)
+            .map_err(|denial| denial.hop)
+    };
+    assert_eq!(hop(2), Ok(()));
+    assert_eq!(hop(1), Err(Some(0)));
 }

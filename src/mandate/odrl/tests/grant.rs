@@ -451,6 +451,24 @@ fn the_work_on_the_policies_of_a_message_is_bounded() {
     assert_eq!(composed.reason(), Some(Reason::LimitExceeded));
 }
 
+/// Facts of a document are its writer's, as many as a graph holds: each one that is followed counts.
+#[test]
+fn the_facts_that_a_policy_makes_us_follow_are_work() {
+    let of = |facts: usize| {
+        let targets: Vec<String> = (0..900).map(|n| format!("ex:t{n}")).collect();
+        let members: String = (0..900).map(|n| format!(" ex:m{n} odrl:partOf ex:t{n} .")).collect();
+        let path: String = (0..facts).map(|n| format!(" ex:w{n} odrl:partOf ex:w{} .", n + 1)).collect();
+        let mut case = Case::new(READ);
+        case.hops[0].graph = crate::mandate::support::graph(&format!(
+            "ex:p a odrl:Agreement ; odrl:assigner ex:owner ; odrl:assignee ex:agent ; {READ} ; odrl:prohibition [ odrl:action odrl:read ; odrl:target {} ] .{members}{path} ex:thing odrl:partOf ex:w0 .",
+            targets.join(" , ")
+        ));
+        case
+    };
+    assert_eq!(of(10).reason(), None);
+    assert_eq!(of(1500).reason(), Some(Reason::LimitExceeded));
+}
+
 /// A rule that was not judged to its end for want of work leaves no grant without its duty.
 #[test]
 fn no_grant_is_made_of_rules_that_the_limit_left_unjudged() {
