@@ -58,6 +58,11 @@ fn of_evidence(reason: Reason, evidence: &Evidence) -> (String, String) {
     let compared = evidence.seen.is_some() || evidence.expected.is_some();
     let detail = evidence.detail.clone();
     let plain = || detail.clone().unwrap_or_else(|| reason.sentence().to_owned());
+    let told = || match (compared, &evidence.expected) {
+        (true, Some(_)) => format!("{}: seen {seen}, expected {expected}", plain()),
+        (true, None) => format!("{}: {seen}", plain()),
+        _ => plain(),
+    };
     match reason {
         Reason::Expired if compared => (
             format!("it ended: it is good {expected}, and it is judged at {seen}"),
@@ -93,6 +98,33 @@ fn of_evidence(reason: Reason, evidence: &Evidence) -> (String, String) {
             format!("{}: the holder is {seen}, and the acting agent {expected}", plain()),
             format!("a presentation that {expected} made"),
         ),
+        // The rule of a chain's papers: each one's delegate is the holder, or issued the next.
+        Reason::HolderUnverified if evidence.credential.is_some() => (
+            format!(
+                "{}, and no other one leads from it to the holder: a hop is missing, or it is presented by somebody \
+                 for whom it is not",
+                plain()
+            ),
+            "every hop from the owner down to the holder, presented by the delegate of the last one".to_owned(),
+        ),
+        Reason::HolderUnverified => (
+            plain(),
+            "a presentation by its holder, with a key that this server can find: a did:key's, or that of a controller document \
+             in the cache (`writgate source add`) or in the folder `controllers`"
+                .to_owned(),
+        ),
+        Reason::InvalidSignature => (
+            plain(),
+            "the paper as it was signed, to the octet, or the paper signed anew by the key that it names".to_owned(),
+        ),
+        Reason::Malformed => (
+            told(),
+            "papers of the one form that is read here, and all of one kind (JSON with a proof, or JWS)".to_owned(),
+        ),
+        Reason::BindingMismatch | Reason::SubjectIssuerMismatch if !compared => (
+            plain(),
+            "one credential for each hop and its policy, which both name the same parties".to_owned(),
+        ),
         Reason::BindingMismatch | Reason::SubjectIssuerMismatch if compared => (
             format!("{}: {seen} is not {expected}", plain()),
             format!("papers in which {expected} stands where {seen} does, signed anew"),
@@ -103,15 +135,21 @@ fn of_evidence(reason: Reason, evidence: &Evidence) -> (String, String) {
         ),
         Reason::Suspended => (plain(), "wait until its issuer lifts the suspension".to_owned()),
         Reason::StatusRetrievalError => (
-            plain(),
-            "a status list that this server can read and that is fresh, or a mandate that ends soon and needs none"
+            told(),
+            "the status list of that URL, readable, signed anew of late and in the cache, or a mandate that ends soon \
+             and needs none"
                 .to_owned(),
         ),
         Reason::PolicyIntegrity => {
             (plain(), "the very document that the issuer signed for, beside the presentation".to_owned())
         }
         Reason::ChainMalformed => {
-            (plain(), "all papers of one chain: one root, each parent, and no second child".to_owned())
+            (
+                plain(),
+                "all papers of one chain: one root, each parent, and no second child; `writgate mandate inspect` draws \
+                 what is there"
+                    .to_owned(),
+            )
         }
         Reason::PolicyReferenceMismatch => {
             (plain(), "an intent that names a policy of the presented chain, or none".to_owned())
@@ -137,17 +175,12 @@ fn of_evidence(reason: Reason, evidence: &Evidence) -> (String, String) {
             "another mandate: no change of what is asked is known to help".to_owned(),
         ),
         reason => {
-            let words = match (compared, &evidence.expected) {
-                (true, Some(_)) => format!("{}: seen {seen}, expected {expected}", plain()),
-                (true, None) => format!("{}: {seen}", plain()),
-                _ => plain(),
-            };
             let change = match reason.retry() {
                 Retry::Never => "none: sending this message again can never help",
                 Retry::AfterChange => "another message, paper or agreement in which this is right",
                 Retry::Later => "wait: the same message may pass later",
             };
-            (words, change.to_owned())
+            (told(), change.to_owned())
         }
     }
 }

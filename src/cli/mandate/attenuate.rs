@@ -2,8 +2,9 @@
 
 use super::issue::policy_document;
 use super::papers::{self, Paper};
-use crate::cli::{Exit, Failure, Outcome, key::read_key, output};
+use crate::cli::{Exit, Failure, Outcome, key::read_key, output, status::Entry};
 use crate::config::PolicyStore;
+use crate::credential::issue::SigningKey;
 use crate::credential::{Credential, Known, binding};
 use crate::limits::Limits;
 use crate::mandate::attenuate::{AttenuateError, Delegated, ParentMandate};
@@ -16,7 +17,7 @@ use std::sync::Arc;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The parent mandate: a credential
+    /// The parent mandate: a credential; a JWS makes a JWS
     #[arg(long)]
     parent: PathBuf,
     /// The parent's policy document, where its credential refers to it
@@ -52,6 +53,8 @@ pub(crate) struct Arguments {
     /// The last instant at which it is good (RFC 3339); the parent's end if absent
     #[arg(long, value_parser = output::instant)]
     until: Option<Instant>,
+    #[command(flatten)]
+    status: Entry,
     /// Where to write the policy that was made
     #[arg(long)]
     policy_out: Option<PathBuf>,
@@ -68,6 +71,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let key = read_key(&arguments.key)?;
     let credential = parent_credential(&arguments.parent)?;
     let policy = parent_policy(&credential, arguments.parent_policy.as_deref())?;
+    output::agent(&arguments.delegate)?;
+    if credential.authorizes.as_deref() != Some(key.controller()) {
+        return Ok(refuse_key(&credential, &key));
+    }
     let parent = ParentMandate { credential: &credential, policy: &policy };
     if policy.delegated_under().is_some() {
         let note = "note: the parent stands under another mandate, which is not looked at: `mandate verify` judges \
@@ -92,16 +99,29 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     };
     match parent.attenuate(&key, &delegated, now) {
         Ok(paper) => {
+            let paper = arguments.status.put_into(paper, &key)?;
             if let Some(path) = &arguments.policy_out {
                 output::write(Some(path), &text)?;
             }
-            output::write(arguments.out.as_deref(), &serde_json::to_string_pretty(&paper)?)?;
+            output::write(arguments.out.as_deref(), &output::paper(&paper)?)?;
             Ok(Exit::Success)
         }
         Err(AttenuateError::Excess(excesses)) => Ok(refuse(&excesses)),
         Err(AttenuateError::Policy(problem)) => Err(Failure::new(format!("the policy: {problem}"))),
         Err(AttenuateError::Issue(error)) => Err(error.into()),
     }
+}
+
+/// Only the parent's delegate can pass it on; whatever else is wrong is not looked at.
+fn refuse_key(credential: &Credential, key: &SigningKey) -> Exit {
+    let delegate = credential.authorizes.as_deref().unwrap_or("nobody");
+    eprintln!(
+        "writgate: the parent lets {} act, and the key is another party's, {}: only its delegate can pass it on; \
+         nothing was signed",
+        output::escaped(delegate),
+        output::escaped(key.controller())
+    );
+    Exit::Refused
 }
 
 /// Names each excess, on standard error: standard output is for the mandate.

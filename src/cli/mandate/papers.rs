@@ -1,7 +1,7 @@
 //! Reading papers from files: credentials, presentations and the policy documents beside them. Reading proves nothing.
 
 use super::issue::policy_document;
-use crate::cli::{Failure, decide::read_bounded};
+use crate::cli::{Failure, decide::read_bounded, output};
 use crate::credential::context_free::{self, is_context_free};
 use crate::credential::jose::{self, TokenType};
 use crate::credential::jose_presentation;
@@ -51,13 +51,17 @@ pub(super) fn read(paths: &[PathBuf], context_free: bool) -> Result<Vec<PaperFil
 fn read_one(path: &Path, context_free: bool, limits: &Limits) -> Result<PaperFile, Failure> {
     let octets = read_bounded(path, limits.message_bytes)?;
     let name = path.display().to_string();
-    if path.extension().is_some_and(|ending| ending == "jwt") {
+    if output::is_jws(&octets) {
         return Ok(PaperFile { name, paper: read_jws(&octets, limits), loose: Vec::new() });
     }
     let document = match strict_json::read(&octets, limits) {
         Ok(document) => document,
         Err(error) => {
-            let paper = Err(PaperError::malformed(format!("it is not JSON that is read strictly: {error}")));
+            let problem = match octets.trim_ascii().is_empty() {
+                true => "it is empty".to_owned(),
+                false => format!("it is neither a JWS nor JSON that can be relied on: {error}"),
+            };
+            let paper = Err(PaperError::malformed(problem));
             return Ok(PaperFile { name, paper, loose: Vec::new() });
         }
     };
@@ -89,7 +93,7 @@ fn read_one(path: &Path, context_free: bool, limits: &Limits) -> Result<PaperFil
 /// A paper in a JWS. The file may end with a line break, as text files do.
 fn read_jws(octets: &[u8], limits: &Limits) -> Result<Paper, PaperError> {
     let text = std::str::from_utf8(octets).map_err(|_| PaperError::malformed("it is not UTF-8"))?;
-    let text = text.trim_end_matches(['\r', '\n']);
+    let text = text.trim();
     match jose::claimed_type(text, limits) {
         Some(TokenType::Presentation) => {
             jose_presentation::presentation(text, limits, &mut Budget::new(limits), &Known::nothing())
