@@ -57,7 +57,8 @@ fn of_evidence(reason: Reason, evidence: &Evidence) -> (String, String) {
     let (seen, expected) = (text(&evidence.seen), text(&evidence.expected));
     let compared = evidence.seen.is_some() || evidence.expected.is_some();
     let detail = evidence.detail.clone();
-    let plain = || detail.clone().unwrap_or_else(|| reason.sentence().to_owned());
+    // More may follow, so without the full stop.
+    let plain = || detail.clone().unwrap_or_else(|| reason.sentence().trim_end_matches('.').to_owned());
     let told = || match (compared, &evidence.expected) {
         (true, Some(_)) => format!("{}: seen {seen}, expected {expected}", plain()),
         (true, None) => format!("{}: {seen}", plain()),
@@ -174,14 +175,43 @@ fn of_evidence(reason: Reason, evidence: &Evidence) -> (String, String) {
             },
             "another mandate: no change of what is asked is known to help".to_owned(),
         ),
-        reason => {
-            let change = match reason.retry() {
-                Retry::Never => "none: sending this message again can never help",
-                Retry::AfterChange => "another message, paper or agreement in which this is right",
-                Retry::Later => "wait: the same message may pass later",
-            };
-            (told(), change.to_owned())
+        reason => (told(), remedy(reason).to_owned()),
+    }
+}
+
+/// What helps against a reason, whatever its evidence is.
+fn remedy(reason: Reason) -> &'static str {
+    match reason {
+        Reason::ExtensionNotTagged => "the same message with the extension's URI in its `extensions`",
+        Reason::ExtensionNotActive => "a request that activates the extension",
+        Reason::MissingProtocolHash | Reason::HashPrefixUnknown | Reason::UnknownProtocol => {
+            "an intent under the hash of a Protocol Document that this server speaks (`[[protocols]]`)"
         }
+        Reason::ActionUnknown | Reason::IntentUnmapped => {
+            "an intent that says only what its Protocol Document and this server's `actions` know"
+        }
+        Reason::TargetNotNormal => "the same target in its normal form",
+        Reason::NoRootForTarget => {
+            "none by the sender: this server's `[[roots]]` names no owner of that target"
+        }
+        Reason::MixedRoots => "one message for each owner",
+        Reason::AuthorizationMissing => "the same message with a presentation of its sender's mandate",
+        Reason::ProofPurposeMismatch => {
+            "a presentation signed for authentication, and credentials signed for assertion"
+        }
+        Reason::IssuerMismatch => "a credential signed with a key of its issuer's",
+        Reason::ObligationUnsupported => {
+            "none by the sender: this server's `obligations` does not list that duty"
+        }
+        Reason::ChallengeUsed | Reason::ChallengeExpired | Reason::ChallengeContextMismatch => {
+            "a new challenge of the server's, and a presentation that answers it"
+        }
+        Reason::MessageIdReused => "the same message with an id of its own",
+        reason => match reason.retry() {
+            Retry::Never => "none: sending this message again can never help",
+            Retry::AfterChange => "another message, paper or agreement in which this is right",
+            Retry::Later => "wait: the same message may pass later",
+        },
     }
 }
 
@@ -205,6 +235,7 @@ mod tests {
     use crate::decision::Outcome;
     use crate::engine::{Engine, SystemClock};
     use crate::ledger::SqliteLedger;
+    use crate::refusal::Stage;
     use crate::request::{Actor, CallerFacts, Instant, MessageInput, Request, Snapshot};
     use crate::worked_example::{Ask, Intent, World};
     use chrono::TimeDelta;
@@ -389,6 +420,37 @@ mod tests {
                 "{public}"
             );
             assert!(!public.to_string().contains(&explanation.change), "{public}");
+        }
+    }
+
+    /// Also of a reason without any evidence, and without a full stop in its middle.
+    #[test]
+    fn every_reason_has_a_sentence_and_a_change() {
+        for reason in Reason::ALL {
+            let bare = Explanation::of_refusal(&Refusal::new(Stage::Presentation, *reason));
+            let seen = Refusal::new(Stage::Presentation, *reason)
+                .with(|evidence| evidence.seen = Some("what was seen".to_owned()));
+            let seen = Explanation::of_refusal(&seen);
+            for told in [&bare, &seen] {
+                assert!(
+                    told.sentence.len() > 8 && !told.sentence.contains(".:"),
+                    "{reason:?}: {}",
+                    told.sentence
+                );
+                assert!(told.change.len() > 8, "{reason:?}: {}", told.change);
+            }
+        }
+        for (reason, change) in [
+            (Reason::UnknownProtocol, "a Protocol Document that this server speaks"),
+            (Reason::AuthorizationMissing, "a presentation of its sender's mandate"),
+            (Reason::ObligationUnsupported, "`obligations` does not list that duty"),
+            (Reason::ChallengeUsed, "a new challenge"),
+            (Reason::HolderUnverified, "`writgate source add`"),
+            (Reason::InvalidSignature, "signed anew"),
+            (Reason::DuplicateMessage, "can never help"),
+        ] {
+            let told = Explanation::of_refusal(&Refusal::new(Stage::Presentation, reason));
+            assert!(told.change.contains(change), "{reason:?}: {}", told.change);
         }
     }
 

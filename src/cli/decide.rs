@@ -127,9 +127,11 @@ fn evaluate(
     }
     match &evaluation.outcome {
         decision::Outcome::Granted(grant) => output::say(format_args!(
-            "{}  stages 1 to 9 hold until {}; nothing is permitted before admission",
+            "{}  stages 1 to 9 hold until {}; nothing is permitted before admission\n  as if nothing came before it: \
+             the ledger, with what it counted and saw revoked, was not read{}",
             output::coloured("WOULD ALLOW", 33),
-            instant_text(grant.not_after())
+            instant_text(grant.not_after()),
+            output::duties(grant.obligations())
         )),
         decision::Outcome::Refused(refusal) => {
             print_refusal(refusal);

@@ -2,10 +2,11 @@
 
 use super::Failure;
 use crate::audit::{DecisionReportV1, HopReport, ReportBody, instant_text};
-use crate::decision::Decision;
+use crate::decision::{Decision, Obligation};
 use crate::explain::Explanation;
 use crate::refusal::{Evidence, Reason, Refusal, Retry, Stage};
 use crate::request::Instant;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -66,11 +67,7 @@ pub(crate) fn verdict(decision: &Decision) -> String {
             let (sequence, row_hash) = permit.record();
             let mut text = format!("{}  row {sequence}, {row_hash}", coloured("ALLOW", 32));
             let _ = write!(text, "\n  until {}", instant_text(permit.not_after()));
-            for duty in permit.obligations() {
-                let target = duty.target.as_deref().map(|target| format!(" {}", escaped(target)));
-                let (action, policy) = (escaped(&duty.action), escaped(&duty.policy));
-                let _ = write!(text, "\n  duty {action}{} by {policy}", target.unwrap_or_default());
-            }
+            text.push_str(&duties(permit.obligations()));
             text
         }
         Decision::Refuse(refusal) => refused(refusal),
@@ -79,6 +76,15 @@ pub(crate) fn verdict(decision: &Decision) -> String {
             coloured("NOT OURS", 33)
         ),
     }
+}
+
+/// The duties of a permit, a line for each: several hops may each have one.
+pub(crate) fn duties(obligations: &BTreeSet<Obligation>) -> String {
+    obligations.iter().fold(String::new(), |mut text, duty| {
+        let target = duty.target.as_deref().map(|target| format!(" {}", escaped(target))).unwrap_or_default();
+        let _ = write!(text, "\n  duty {}{target} by {}", escaped(&duty.action), escaped(&duty.policy));
+        text
+    })
 }
 
 /// A refusal: the reason, its sentence, and what it rests on.

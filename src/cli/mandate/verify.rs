@@ -393,11 +393,7 @@ impl Verdict {
         if let Some(asked) = self.asked.as_ref().filter(|_| self.holds) {
             let _ = write!(text, "\n  permits {}", output::escaped(asked));
         }
-        for duty in &self.obligations {
-            let target = duty.target.as_deref().map(|target| format!(" {target}")).unwrap_or_default();
-            let duty = format!("{}{target} by {}", duty.action, duty.policy);
-            let _ = write!(text, "\n  duty {}", output::escaped(&duty));
-        }
+        text.push_str(&output::duties(&self.obligations));
         for verdict in &self.phases {
             let mark = match verdict.outcome {
                 "ok" => output::coloured("ok", 32),
