@@ -1,7 +1,7 @@
 //! Why a refusal, for the server's own people: what is not as it must be, and the smallest change that would permit it.
 //! Nothing of this leaves for the peer: [`Refusal::public`] does not know of it.
 
-use crate::refusal::{Evidence, Reason, Refusal, Retry};
+use crate::refusal::{Evidence, Reason, Refusal, Retry, Stage};
 use serde::Serialize;
 
 /// One thing that must hold and does not.
@@ -32,7 +32,13 @@ impl Explanation {
     /// What the refusal's own evidence tells.
     pub(crate) fn of_refusal(refusal: &Refusal) -> Self {
         let evidence = refusal.evidence();
-        let (sentence, change) = of_evidence(refusal.reason(), evidence);
+        let (mut sentence, change) = of_evidence(refusal.reason(), evidence);
+        // What a presentation signs for is everything in it, and it is looked at before its papers.
+        if refusal.reason() == Reason::InvalidSignature && refusal.stage() == Stage::Presentation {
+            sentence = format!(
+                "the presentation's own proof: {sentence}; it or a paper in it is not what the holder signed"
+            );
+        }
         Self::new(format!("{}{}", place(evidence), lower_first(&sentence)), change)
     }
 }
@@ -235,7 +241,6 @@ mod tests {
     use crate::decision::Outcome;
     use crate::engine::{Engine, SystemClock};
     use crate::ledger::SqliteLedger;
-    use crate::refusal::Stage;
     use crate::request::{Actor, CallerFacts, Instant, MessageInput, Request, Snapshot};
     use crate::worked_example::{Ask, Intent, World};
     use chrono::TimeDelta;
@@ -440,6 +445,10 @@ mod tests {
                 assert!(told.change.len() > 8, "{reason:?}: {}", told.change);
             }
         }
+        let tampered = Explanation::of_refusal(&Refusal::new(Stage::Presentation, Reason::InvalidSignature));
+        assert!(tampered.sentence.starts_with("the presentation's own proof: "), "{}", tampered.sentence);
+        let forged = Explanation::of_refusal(&Refusal::new(Stage::Chain, Reason::InvalidSignature));
+        assert!(!forged.sentence.contains("the presentation's own"), "{}", forged.sentence);
         for (reason, change) in [
             (Reason::UnknownProtocol, "a Protocol Document that this server speaks"),
             (Reason::AuthorizationMissing, "a presentation of its sender's mandate"),

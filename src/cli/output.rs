@@ -2,6 +2,7 @@
 
 use super::Failure;
 use crate::audit::{DecisionReportV1, HopReport, ReportBody, instant_text};
+use crate::config::ConfigFile;
 use crate::decision::{Decision, Obligation};
 use crate::explain::Explanation;
 use crate::refusal::{Evidence, Reason, Refusal, Retry, Stage};
@@ -323,6 +324,16 @@ pub(crate) fn read_paper(path: &Path) -> Result<serde_json::Value, Failure> {
 /// Whether it can only be a JWS: base64url of `{"`, with which no JSON begins.
 pub(crate) fn is_jws(octets: &[u8]) -> bool {
     octets.trim_ascii_start().starts_with(b"eyJ")
+}
+
+/// A server's configuration.
+pub(crate) fn read_config(path: &Path) -> Result<ConfigFile, Failure> {
+    if !path.exists() {
+        let advice =
+            "there is no such file: a server's configuration is named with --config, and README.md shows one";
+        return Err(Failure::new(format!("{}: {advice}", path.display())));
+    }
+    Ok(ConfigFile::read(path)?)
 }
 
 /// A paper, as [`read_paper`] reads it.

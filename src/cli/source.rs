@@ -2,7 +2,6 @@
 
 use super::decide::read_bounded;
 use super::{Exit, Failure, Outcome, output};
-use crate::config::ConfigFile;
 use crate::ledger::{Ledger as _, SqliteLedger};
 use crate::message::Digest;
 use crate::request::Instant;
@@ -69,7 +68,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
             }
         }
         Command::Wanted { config } => {
-            let file = ConfigFile::read(config)?;
+            let file = output::read_config(config)?;
             let config = file.load(chrono::Utc::now())?;
             let path = file.ledger_path();
             let ledger = SqliteLedger::open(&path, config.default_domain(), config.skew())
@@ -87,7 +86,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
 }
 
 fn folder(config: &Path) -> Result<PathBuf, Failure> {
-    let folder = ConfigFile::read(config)?.cache_path();
+    let folder = output::read_config(config)?.cache_path();
     folder.ok_or_else(|| Failure::new(format!(
             "{}: no `cache` is configured: a line `cache = \"cache\"` above the first [table] names the folder",
             config.display()

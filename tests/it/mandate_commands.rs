@@ -567,6 +567,38 @@ fn an_issuer_takes_a_mandate_back_by_its_status_list() {
     );
 }
 
+/// A constraint that could never hold is not signed.
+#[test]
+fn attenuate_takes_no_constraint_of_the_wrong_type() {
+    let people = People::new("constraints");
+    people.owner_mandates(&format!("{READ} ; {GRANT}"), false);
+    for (constraint, said) in [
+        ("count lteq many", "whole number"),
+        ("http://www.w3.org/ns/odrl/2/count lteq 1.5", "whole number"),
+        ("dateTime lt tomorrow", "an instant"),
+        ("dateTime lt 2026-12-31", "an instant"),
+        ("delegationDepth lteq 1", "--depth"),
+    ] {
+        let run = people.agent_attenuates(&["--constraint", constraint]);
+        assert!(run.status == 2 && run.stderr.contains(said), "{constraint}: {}", run.stderr);
+    }
+    assert!(!people.scratch.path("leaf.json").exists());
+    for constraint in [
+        "count lteq 2",
+        "dateTime lt 2026-12-31T00:00:00Z",
+        "https://x.example/count eq many",
+        "purpose eq https://x.example/p",
+    ] {
+        let run = people.agent_attenuates(&["--constraint", constraint]);
+        assert_eq!(run.status, 0, "{constraint}: {}", run.stderr);
+    }
+    // What is no paper is called by its name.
+    people.scratch.write("message.json", "{\"messageId\": \"m-1\"}");
+    let drawn = people.scratch.run(&["mandate", "inspect", "root.json", "message.json", "owner.json"]);
+    assert!(drawn.contains("message.json cannot be read: MALFORMED: it is a message"), "{drawn}");
+    assert!(drawn.contains("owner.json cannot be read: MALFORMED: it is a secret key"), "{drawn}");
+}
+
 /// Each careless call says what to do instead.
 #[test]
 fn careless_calls_are_told_what_to_do() {
@@ -589,6 +621,11 @@ fn careless_calls_are_told_what_to_do() {
         ("mandate verify root.json --root bob", 2, "--root bob"),
         ("mandate inspect empty.json", 2, "nothing of what was given"),
         ("mandate inspect empty.json root.json", 0, ""),
+        ("mandate inspect owner.json", 2, "nothing of what was given"),
+        ("decide root.json --config none.toml", 2, "--config"),
+        ("source list --config none.toml", 2, "--config"),
+        ("ledger init --config none.toml", 2, "--config"),
+        ("mandate verify root.json --config none.toml", 2, "--config"),
         ("key show empty.json", 2, "empty.json is empty"),
         ("key show root.json", 2, "`writgate key new` makes one"),
         (

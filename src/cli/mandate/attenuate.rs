@@ -11,6 +11,7 @@ use crate::mandate::attenuate::{AttenuateError, Delegated, ParentMandate};
 use crate::mandate::odrl::{Excess, Narrowing, Policy, PolicyError, action_of_name, constraint_of_text};
 use crate::rdf::{Budget, RdfMediaType};
 use crate::request::Instant;
+use crate::vocab::odrl;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -135,7 +136,9 @@ fn refuse(excesses: &BTreeSet<Excess>) -> Exit {
 
 fn narrowing(arguments: &Arguments) -> Result<Narrowing, Failure> {
     let constraints = arguments.constraint.iter().map(|text| {
-        constraint_of_text(text).map_err(|problem| Failure::new(format!("--constraint {text:?}: {problem}")))
+        can_hold(text)
+            .and_then(|()| constraint_of_text(text))
+            .map_err(|problem| Failure::new(format!("--constraint {text:?}: {problem}")))
     });
     Ok(Narrowing {
         actions: arguments.action.iter().map(|name| action_of_name(name)).collect(),
@@ -143,6 +146,25 @@ fn narrowing(arguments: &Arguments) -> Result<Narrowing, Failure> {
         constraints: constraints.collect::<Result<_, _>>()?,
         depth: arguments.depth,
     })
+}
+
+/// A constraint whose type is fixed can never hold over a value of another.
+fn can_hold(constraint: &str) -> Result<(), &'static str> {
+    let mut words = constraint.split_whitespace();
+    let (operand, value) = (words.next().unwrap_or_default(), words.nth(1).unwrap_or_default());
+    if value.starts_with('"') {
+        return Ok(());
+    }
+    match operand.strip_prefix(odrl::NS).unwrap_or(operand) {
+        "count" if value.parse::<u64>().is_err() => {
+            Err("a count is compared with a whole number, as in count lteq 3")
+        }
+        "dateTime" if output::instant(value).is_err() => {
+            Err("it is compared with an instant, as in dateTime lt 2026-12-31T00:00:00Z")
+        }
+        "delegationDepth" => Err("--depth says how deep it may be passed on"),
+        _ => Ok(()),
+    }
 }
 
 fn parent_credential(path: &Path) -> Result<Arc<Credential>, Failure> {

@@ -65,6 +65,9 @@ fn read_one(path: &Path, context_free: bool, limits: &Limits) -> Result<PaperFil
             return Ok(PaperFile { name, paper, loose: Vec::new() });
         }
     };
+    if let Some(other) = no_paper(&document) {
+        return Ok(PaperFile { name, paper: Err(PaperError::malformed(other)), loose: Vec::new() });
+    }
     // Each paper has what a whole message has: a person who looks at one is not under attack by it.
     let budget = || Budget::new(limits);
     let by_lowering = |document: &Value| context_free && is_context_free(document);
@@ -88,6 +91,14 @@ fn read_one(path: &Path, context_free: bool, limits: &Limits) -> Result<PaperFil
         (Err(_), Some(one)) => vec![credential(one)],
     };
     Ok(PaperFile { name, paper: read.map(|read| Paper::Presentation(Box::new(read))), loose })
+}
+
+/// What is easily taken for a paper.
+fn no_paper(document: &Value) -> Option<&'static str> {
+    if document.get("messageId").is_some() {
+        return Some("it is a message, not one of its papers; `writgate decide` judges messages");
+    }
+    document.get("secretKeyMultibase").map(|_| "it is a secret key, not a paper")
 }
 
 /// A paper in a JWS. The file may end with a line break, as text files do.

@@ -3,7 +3,7 @@
 use super::papers::{self, Paper, PaperFile};
 use crate::audit::{HopReport, hop_report, instant_text};
 use crate::cli::{Exit, Failure, Outcome, output};
-use crate::config::{Config, ConfigBuilder, ConfigFile, RootPrincipals, controllers_of_folder};
+use crate::config::{Config, ConfigBuilder, RootPrincipals, controllers_of_folder};
 use crate::credential::{Credential, PaperError};
 use crate::decision::Obligation;
 use crate::engine::{Engine, SystemClock};
@@ -141,7 +141,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
 /// The configuration and what its ledger remembers, where there is one.
 fn configured(path: &std::path::Path, at: Instant) -> Result<(Config, Snapshot), Failure> {
-    let file = ConfigFile::read(path)?;
+    let file = output::read_config(path)?;
     let config = file.load(at)?;
     let ledger_path = file.ledger_path();
     let ledger = match ledger_path.exists() {
