@@ -152,7 +152,7 @@ fn of_evidence(reason: Reason, evidence: &Evidence) -> (String, String) {
         }
         Reason::ChainMalformed => {
             (
-                plain(),
+                told(),
                 "all papers of one chain: one root, each parent, and no second child; `writgate mandate inspect` draws \
                  what is there"
                     .to_owned(),

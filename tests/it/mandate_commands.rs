@@ -592,6 +592,11 @@ fn attenuate_takes_no_constraint_of_the_wrong_type() {
         let run = people.agent_attenuates(&["--constraint", constraint]);
         assert_eq!(run.status, 0, "{constraint}: {}", run.stderr);
     }
+    // A chain with a hop missing says which.
+    let orphan = people.scratch.try_run(&["mandate", "verify", "--root", &people.owner, "leaf.json"]);
+    let said = "a policy is delegated under one that is not presented: https://me.example/policies/1";
+    assert!(orphan.status == 1 && orphan.stdout.contains(said), "{}", orphan.stdout);
+    assert!(orphan.stdout.contains("why: policy urn:uuid:"), "{}", orphan.stdout);
     // What is no paper is called by its name.
     people.scratch.write("message.json", "{\"messageId\": \"m-1\"}");
     let drawn = people.scratch.run(&["mandate", "inspect", "root.json", "message.json", "owner.json"]);
