@@ -1,7 +1,7 @@
 //! Why a refusal, for the server's own people: what is not as it must be, and the smallest change that would permit it.
 //! Nothing of this leaves for the peer: [`Refusal::public`] does not know of it.
 
-use crate::refusal::{Evidence, Reason, Refusal, Retry};
+use crate::refusal::{Evidence, Reason, Refusal, Retry, Stage};
 use serde::Serialize;
 
 /// One thing that must hold and does not.
@@ -32,7 +32,13 @@ impl Explanation {
     /// What the refusal's own evidence tells.
     pub(crate) fn of_refusal(refusal: &Refusal) -> Self {
         let evidence = refusal.evidence();
-        let (sentence, change) = of_evidence(refusal.reason(), evidence);
+        let (mut sentence, change) = of_evidence(refusal.reason(), evidence);
+        // What a presentation signs for is everything in it, and it is looked at before its papers.
+        if refusal.reason() == Reason::InvalidSignature && refusal.stage() == Stage::Presentation {
+            sentence = format!(
+                "the presentation's own proof: {sentence}; it or a paper in it is not what the holder signed"
+            );
+        }
         Self::new(format!("{}{}", place(evidence), lower_first(&sentence)), change)
     }
 }
@@ -57,7 +63,13 @@ fn of_evidence(reason: Reason, evidence: &Evidence) -> (String, String) {
     let (seen, expected) = (text(&evidence.seen), text(&evidence.expected));
     let compared = evidence.seen.is_some() || evidence.expected.is_some();
     let detail = evidence.detail.clone();
-    let plain = || detail.clone().unwrap_or_else(|| reason.sentence().to_owned());
+    // More may follow, so without the full stop.
+    let plain = || detail.clone().unwrap_or_else(|| reason.sentence().trim_end_matches('.').to_owned());
+    let told = || match (compared, &evidence.expected) {
+        (true, Some(_)) => format!("{}: seen {seen}, expected {expected}", plain()),
+        (true, None) => format!("{}: {seen}", plain()),
+        _ => plain(),
+    };
     match reason {
         Reason::Expired if compared => (
             format!("it ended: it is good {expected}, and it is judged at {seen}"),
@@ -93,6 +105,33 @@ fn of_evidence(reason: Reason, evidence: &Evidence) -> (String, String) {
             format!("{}: the holder is {seen}, and the acting agent {expected}", plain()),
             format!("a presentation that {expected} made"),
         ),
+        // The rule of a chain's papers: each one's delegate is the holder, or issued the next.
+        Reason::HolderUnverified if evidence.credential.is_some() => (
+            format!(
+                "{}, and no other one leads from it to the holder: a hop is missing, or it is presented by somebody \
+                 for whom it is not",
+                plain()
+            ),
+            "every hop from the owner down to the holder, presented by the delegate of the last one".to_owned(),
+        ),
+        Reason::HolderUnverified => (
+            plain(),
+            "a presentation by its holder, with a key that this server can find: a did:key's, or that of a controller document \
+             in the cache (`writgate source add`) or in the folder `controllers`"
+                .to_owned(),
+        ),
+        Reason::InvalidSignature => (
+            plain(),
+            "the paper as it was signed, to the octet, or the paper signed anew by the key that it names".to_owned(),
+        ),
+        Reason::Malformed => (
+            told(),
+            "papers of the one form that is read here, and all of one kind (JSON with a proof, or JWS)".to_owned(),
+        ),
+        Reason::BindingMismatch | Reason::SubjectIssuerMismatch if !compared => (
+            plain(),
+            "one credential for each hop and its policy, which both name the same parties".to_owned(),
+        ),
         Reason::BindingMismatch | Reason::SubjectIssuerMismatch if compared => (
             format!("{}: {seen} is not {expected}", plain()),
             format!("papers in which {expected} stands where {seen} does, signed anew"),
@@ -103,15 +142,21 @@ fn of_evidence(reason: Reason, evidence: &Evidence) -> (String, String) {
         ),
         Reason::Suspended => (plain(), "wait until its issuer lifts the suspension".to_owned()),
         Reason::StatusRetrievalError => (
-            plain(),
-            "a status list that this server can read and that is fresh, or a mandate that ends soon and needs none"
+            told(),
+            "the status list of that URL, readable, signed anew of late and in the cache, or a mandate that ends soon \
+             and needs none"
                 .to_owned(),
         ),
         Reason::PolicyIntegrity => {
             (plain(), "the very document that the issuer signed for, beside the presentation".to_owned())
         }
         Reason::ChainMalformed => {
-            (plain(), "all papers of one chain: one root, each parent, and no second child".to_owned())
+            (
+                told(),
+                "all papers of one chain: one root, each parent, and no second child; `writgate mandate inspect` draws \
+                 what is there"
+                    .to_owned(),
+            )
         }
         Reason::PolicyReferenceMismatch => {
             (plain(), "an intent that names a policy of the presented chain, or none".to_owned())
@@ -136,19 +181,43 @@ fn of_evidence(reason: Reason, evidence: &Evidence) -> (String, String) {
             },
             "another mandate: no change of what is asked is known to help".to_owned(),
         ),
-        reason => {
-            let words = match (compared, &evidence.expected) {
-                (true, Some(_)) => format!("{}: seen {seen}, expected {expected}", plain()),
-                (true, None) => format!("{}: {seen}", plain()),
-                _ => plain(),
-            };
-            let change = match reason.retry() {
-                Retry::Never => "none: sending this message again can never help",
-                Retry::AfterChange => "another message, paper or agreement in which this is right",
-                Retry::Later => "wait: the same message may pass later",
-            };
-            (words, change.to_owned())
+        reason => (told(), remedy(reason).to_owned()),
+    }
+}
+
+/// What helps against a reason, whatever its evidence is.
+fn remedy(reason: Reason) -> &'static str {
+    match reason {
+        Reason::ExtensionNotTagged => "the same message with the extension's URI in its `extensions`",
+        Reason::ExtensionNotActive => "a request that activates the extension",
+        Reason::MissingProtocolHash | Reason::HashPrefixUnknown | Reason::UnknownProtocol => {
+            "an intent under the hash of a Protocol Document that this server speaks (`[[protocols]]`)"
         }
+        Reason::ActionUnknown | Reason::IntentUnmapped => {
+            "an intent that says only what its Protocol Document and this server's `actions` know"
+        }
+        Reason::TargetNotNormal => "the same target in its normal form",
+        Reason::NoRootForTarget => {
+            "none by the sender: this server's `[[roots]]` names no owner of that target"
+        }
+        Reason::MixedRoots => "one message for each owner",
+        Reason::AuthorizationMissing => "the same message with a presentation of its sender's mandate",
+        Reason::ProofPurposeMismatch => {
+            "a presentation signed for authentication, and credentials signed for assertion"
+        }
+        Reason::IssuerMismatch => "a credential signed with a key of its issuer's",
+        Reason::ObligationUnsupported => {
+            "none by the sender: this server's `obligations` does not list that duty"
+        }
+        Reason::ChallengeUsed | Reason::ChallengeExpired | Reason::ChallengeContextMismatch => {
+            "a new challenge of the server's, and a presentation that answers it"
+        }
+        Reason::MessageIdReused => "the same message with an id of its own",
+        reason => match reason.retry() {
+            Retry::Never => "none: sending this message again can never help",
+            Retry::AfterChange => "another message, paper or agreement in which this is right",
+            Retry::Later => "wait: the same message may pass later",
+        },
     }
 }
 
@@ -356,6 +425,41 @@ mod tests {
                 "{public}"
             );
             assert!(!public.to_string().contains(&explanation.change), "{public}");
+        }
+    }
+
+    /// Also of a reason without any evidence, and without a full stop in its middle.
+    #[test]
+    fn every_reason_has_a_sentence_and_a_change() {
+        for reason in Reason::ALL {
+            let bare = Explanation::of_refusal(&Refusal::new(Stage::Presentation, *reason));
+            let seen = Refusal::new(Stage::Presentation, *reason)
+                .with(|evidence| evidence.seen = Some("what was seen".to_owned()));
+            let seen = Explanation::of_refusal(&seen);
+            for told in [&bare, &seen] {
+                assert!(
+                    told.sentence.len() > 8 && !told.sentence.contains(".:"),
+                    "{reason:?}: {}",
+                    told.sentence
+                );
+                assert!(told.change.len() > 8, "{reason:?}: {}", told.change);
+            }
+        }
+        let tampered = Explanation::of_refusal(&Refusal::new(Stage::Presentation, Reason::InvalidSignature));
+        assert!(tampered.sentence.starts_with("the presentation's own proof: "), "{}", tampered.sentence);
+        let forged = Explanation::of_refusal(&Refusal::new(Stage::Chain, Reason::InvalidSignature));
+        assert!(!forged.sentence.contains("the presentation's own"), "{}", forged.sentence);
+        for (reason, change) in [
+            (Reason::UnknownProtocol, "a Protocol Document that this server speaks"),
+            (Reason::AuthorizationMissing, "a presentation of its sender's mandate"),
+            (Reason::ObligationUnsupported, "`obligations` does not list that duty"),
+            (Reason::ChallengeUsed, "a new challenge"),
+            (Reason::HolderUnverified, "`writgate source add`"),
+            (Reason::InvalidSignature, "signed anew"),
+            (Reason::DuplicateMessage, "can never help"),
+        ] {
+            let told = Explanation::of_refusal(&Refusal::new(Stage::Presentation, reason));
+            assert!(told.change.contains(change), "{reason:?}: {}", told.change);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Exit, Failure, Outcome, output};
 use crate::audit::{DecisionOutcome, DecisionReportV1, ReportEnvelope, instant_text};
-use crate::config::{Config, ConfigFile};
+use crate::config::Config;
 use crate::decision::{self, Decision};
 use crate::engine::{Engine, SystemClock};
 use crate::explain::Explanation;
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     /// Print the report as JSON; of a dry run, its body
     #[arg(long, conflicts_with = "explain")]
     json: bool,
-    /// Print the why, stage by stage
+    /// Print why, stage by stage, and of a refusal the smallest change that would help
     #[arg(long)]
     explain: bool,
     /// Evaluate only: no ledger is opened and nothing is recorded
@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let now = arguments.now.unwrap_or_else(chrono::Utc::now);
-    let file = ConfigFile::read(&arguments.config)?;
+    let file = output::read_config(&arguments.config)?;
     let config = file.load(now)?;
     let message = read_bounded(&arguments.message, config.limits().message_bytes)?;
     let facts = facts(arguments, &message, &config);
@@ -127,9 +127,11 @@ fn evaluate(
     }
     match &evaluation.outcome {
         decision::Outcome::Granted(grant) => output::say(format_args!(
-            "{}  stages 1 to 9 hold until {}; nothing is permitted before admission",
+            "{}  stages 1 to 9 hold until {}; nothing is permitted before admission\n  as if nothing came before it: \
+             the ledger, with what it counted and saw revoked, was not read{}",
             output::coloured("WOULD ALLOW", 33),
-            instant_text(grant.not_after())
+            instant_text(grant.not_after()),
+            output::duties(grant.obligations())
         )),
         decision::Outcome::Refused(refusal) => {
             print_refusal(refusal);

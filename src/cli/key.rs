@@ -81,7 +81,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
 /// Reads a key file.
 pub(super) fn read_key(path: &Path) -> Result<SigningKey, Failure> {
     SigningKey::from_json(&output::read_json(path)?)
-        .map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))
+        .map_err(|cause| Failure::new(format!("{}: {cause}; `writgate key new` makes one", path.display())))
 }
 
 /// Writes a new file that only its owner can read. An existing key is never overwritten.

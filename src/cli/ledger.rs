@@ -1,7 +1,6 @@
 //! `writgate ledger`.
 
 use super::{Exit, Failure, Outcome, output};
-use crate::config::ConfigFile;
 use crate::ledger::SqliteLedger;
 use std::path::PathBuf;
 
@@ -21,7 +20,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: &Command) -> Outcome {
     let Command::Init { config, first } = command;
     let now = chrono::Utc::now();
-    let file = ConfigFile::read(config)?;
+    let file = output::read_config(config)?;
     let config = file.load(now)?;
     let path = file.ledger_path();
     if path.exists() {

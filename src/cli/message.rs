@@ -2,8 +2,12 @@
 
 use super::{Exit, Failure, Outcome, output};
 use crate::config::media_type_of;
+use crate::credential::jose::{self, TokenType};
+use crate::limits::Limits;
 use crate::message::compose::{self, Draft};
 use crate::protocol::ProtocolHash;
+use crate::rdf::{RdfMediaType, parse_graph};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Subcommand)]
@@ -16,7 +20,7 @@ pub(crate) enum Command {
         /// The hash of the Protocol Document
         #[arg(long)]
         protocol: ProtocolHash,
-        /// The presentation: a JSON file, or the JWS of a `.jwt` file
+        /// The presentation, JSON or a JWS
         #[arg(long)]
         presentation: Option<PathBuf>,
         /// A policy document that a credential binds by digest; may be repeated
@@ -36,17 +40,49 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: &Command) -> Outcome {
     let Command::New { intent, protocol, presentation, policy, id, context, out } = command;
-    let presentation = presentation.as_deref().map(output::read_paper).transpose()?;
+    let presentation = presentation.as_deref().map(presentation_file).transpose()?;
     let draft = Draft {
         id: id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string()),
         context: context.clone(),
         protocol_hash: protocol.to_string(),
-        intent: rdf_file(intent)?,
+        intent: intent_file(intent)?,
         presentation,
         policies: policy.iter().map(|path| rdf_file(path)).collect::<Result<_, _>>()?,
     };
     output::write(out.as_deref(), &serde_json::to_string_pretty(&compose::message(&draft))?)?;
     Ok(Exit::Success)
+}
+
+/// An intent. One that no server would take is sent all the same, after a word of warning.
+fn intent_file(path: &Path) -> Result<(String, String), Failure> {
+    let (text, media_type) = rdf_file(path)?;
+    let read = RdfMediaType::parse(&media_type).map(|kind| parse_graph(&text, kind, &Limits::default()));
+    let problem = match read {
+        Some(Ok(graph)) if graph.is_empty() => Some("it says nothing".to_owned()),
+        Some(Err(error)) => Some(error.to_string()),
+        _ => None,
+    };
+    if let Some(problem) = problem {
+        warn(path, &format!("is no intent that a server would take: {problem}"));
+    }
+    Ok((text, media_type))
+}
+
+/// A presentation. A credential is easily taken for one.
+fn presentation_file(path: &Path) -> Result<Value, Failure> {
+    let paper = output::read_paper(path)?;
+    let is_presentation = match paper.as_str() {
+        Some(jws) => matches!(jose::claimed_type(jws, &Limits::default()), Some(TokenType::Presentation)),
+        None => paper.get("verifiableCredential").is_some() || paper.get("holder").is_some(),
+    };
+    if !is_presentation {
+        warn(path, "is no presentation: `writgate mandate present` makes one of credentials");
+    }
+    Ok(paper)
+}
+
+fn warn(path: &Path, problem: &str) {
+    eprintln!("writgate: note: {}", output::escaped(&format!("{} {problem}", path.display())));
 }
 
 /// A file's text and its media type, by its ending.

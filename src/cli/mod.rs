@@ -12,6 +12,7 @@ mod message;
 mod output;
 mod protocol;
 mod source;
+mod status;
 mod vectors;
 
 use clap::{Parser, Subcommand};
@@ -67,14 +68,17 @@ enum Command {
     /// Signing keys
     #[command(subcommand)]
     Key(key::Command),
-    /// Mandates: issue a credential, present credentials
+    /// Mandates: issue, pass on, present, look at, judge
     #[command(subcommand)]
     Mandate(mandate::Command),
-    /// Messages
+    /// Build a message
     #[command(subcommand)]
     Message(message::Command),
     /// Make a challenge, or compute the bound challenge that a client signs
     Challenge(challenge::Arguments),
+    /// Status lists, for issuers: sign one, revoke, suspend
+    #[command(subcommand)]
+    Status(status::Command),
     /// Documents that were retrieved: status lists, did:web and WebID documents
     #[command(subcommand)]
     Source(source::Command),
@@ -110,6 +114,7 @@ fn run(command: Command) -> Outcome {
         Command::Mandate(command) => mandate::run(&command),
         Command::Message(command) => message::run(&command),
         Command::Challenge(arguments) => challenge::run(&arguments),
+        Command::Status(command) => status::run(&command),
         Command::Source(command) => source::run(&command),
         Command::Vectors(command) => vectors::run(&command),
         Command::Demo(arguments) => demo::run(&arguments),

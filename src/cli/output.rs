@@ -2,10 +2,12 @@
 
 use super::Failure;
 use crate::audit::{DecisionReportV1, HopReport, ReportBody, instant_text};
-use crate::decision::Decision;
+use crate::config::ConfigFile;
+use crate::decision::{Decision, Obligation};
 use crate::explain::Explanation;
 use crate::refusal::{Evidence, Reason, Refusal, Retry, Stage};
 use crate::request::Instant;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -24,9 +26,9 @@ pub(crate) fn escaped(text: &str) -> String {
     })
 }
 
-/// [`escaped`], line by line.
+/// [`escaped`], line by line; a tab, as Turtle is indented with, becomes spaces.
 pub(crate) fn escaped_block(text: &str) -> String {
-    text.lines().map(escaped).collect::<Vec<_>>().join("\n")
+    text.lines().map(|line| escaped(&line.replace('\t', "    "))).collect::<Vec<_>>().join("\n")
 }
 
 /// JSON for people, under the same rule: such a character is written as JSON's own escape.
@@ -66,10 +68,7 @@ pub(crate) fn verdict(decision: &Decision) -> String {
             let (sequence, row_hash) = permit.record();
             let mut text = format!("{}  row {sequence}, {row_hash}", coloured("ALLOW", 32));
             let _ = write!(text, "\n  until {}", instant_text(permit.not_after()));
-            for duty in permit.obligations() {
-                let target = duty.target.as_deref().map(|target| format!(" {}", escaped(target)));
-                let _ = write!(text, "\n  duty {}{}", escaped(&duty.action), target.unwrap_or_default());
-            }
+            text.push_str(&duties(permit.obligations()));
             text
         }
         Decision::Refuse(refusal) => refused(refusal),
@@ -78,6 +77,15 @@ pub(crate) fn verdict(decision: &Decision) -> String {
             coloured("NOT OURS", 33)
         ),
     }
+}
+
+/// The duties of a permit, a line for each: several hops may each have one.
+pub(crate) fn duties(obligations: &BTreeSet<Obligation>) -> String {
+    obligations.iter().fold(String::new(), |mut text, duty| {
+        let target = duty.target.as_deref().map(|target| format!(" {}", escaped(target))).unwrap_or_default();
+        let _ = write!(text, "\n  duty {}{target} by {}", escaped(&duty.action), escaped(&duty.policy));
+        text
+    })
 }
 
 /// A refusal: the reason, its sentence, and what it rests on.
@@ -147,12 +155,26 @@ pub(crate) fn explained(report: &DecisionReportV1) -> String {
         };
         let micros = report.envelope.stage_micros.get(stage.as_str());
         let micros = micros.map(|micros| format!("{micros:>7} us")).unwrap_or_else(|| " ".repeat(10));
-        let _ = writeln!(text, "{mark} {:<12} {micros}  {}", stage.as_str(), stage_facts(stage, report));
+        let facts = match ends {
+            true => format!("refused: {}", refused_facts(stage, report)),
+            false => stage_facts(stage, report),
+        };
+        let _ = writeln!(text, "{mark} {:<12} {micros}  {facts}", stage.as_str());
         if ends {
             break;
         }
     }
     text
+}
+
+/// Of a stage that refused, the reason; what it would have found is not known, or not worth a word.
+fn refused_facts(stage: Stage, report: &DecisionReportV1) -> String {
+    let reason = report.envelope.reason.or(report.body.reason).map_or("", |reason| reason.as_str());
+    match stage {
+        Stage::Admission => format!("{reason}; {}", stage_facts(stage, report)),
+        Stage::Shape if report.body.shacl_report.is_some() => format!("{reason}; the W3C report follows"),
+        _ => reason.to_owned(),
+    }
 }
 
 fn stage_facts(stage: Stage, report: &DecisionReportV1) -> String {
@@ -172,8 +194,7 @@ fn stage_facts(stage: Stage, report: &DecisionReportV1) -> String {
         Stage::Intent => some("intent", &body.intent_hash),
         Stage::Shape => match &body.shacl_report {
             None if body.intent_hash.is_some() => "conforms to every request shape".to_owned(),
-            None => String::new(),
-            Some(_) => "does not conform; the W3C report follows".to_owned(),
+            _ => String::new(),
         },
         Stage::Action => actions(body),
         Stage::Presentation => {
@@ -280,16 +301,57 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 
 /// [`read_text`], as JSON.
 pub(crate) fn read_json(path: &Path) -> Result<serde_json::Value, Failure> {
-    serde_json::from_str(&read_text(path)?)
+    parse_json(path, &read_text(path)?)
+}
+
+fn parse_json(path: &Path, text: &str) -> Result<serde_json::Value, Failure> {
+    if text.trim().is_empty() {
+        return Err(Failure::new(format!("{} is empty", path.display())));
+    }
+    serde_json::from_str(text)
         .map_err(|cause| Failure::new(format!("{} is not JSON: {cause}", path.display())))
 }
 
-/// A paper: the JSON of a file or, as a string, the JWS of a `.jwt` file.
+/// A paper: the JSON of a file or, as a string, its JWS. The content says which, whatever the file is called.
 pub(crate) fn read_paper(path: &Path) -> Result<serde_json::Value, Failure> {
-    if path.extension().is_some_and(|ending| ending == "jwt") {
-        return Ok(read_text(path)?.trim_end().into());
+    let text = read_text(path)?;
+    if is_jws(text.as_bytes()) {
+        return Ok(text.trim().into());
     }
-    read_json(path)
+    parse_json(path, &text)
+}
+
+/// Whether it can only be a JWS: base64url of `{"`, with which no JSON begins.
+pub(crate) fn is_jws(octets: &[u8]) -> bool {
+    octets.trim_ascii_start().starts_with(b"eyJ")
+}
+
+/// A server's configuration.
+pub(crate) fn read_config(path: &Path) -> Result<ConfigFile, Failure> {
+    if !path.exists() {
+        let advice =
+            "there is no such file: a server's configuration is named with --config, and README.md shows one";
+        return Err(Failure::new(format!("{}: {advice}", path.display())));
+    }
+    Ok(ConfigFile::read(path)?)
+}
+
+/// A paper, as [`read_paper`] reads it.
+pub(crate) fn paper(paper: &serde_json::Value) -> Result<String, Failure> {
+    match paper.as_str() {
+        Some(jws) => Ok(jws.to_owned()),
+        None => Ok(serde_json::to_string_pretty(paper)?),
+    }
+}
+
+/// Whoever is to act is named by an IRI.
+pub(crate) fn agent(name: &str) -> Result<(), Failure> {
+    match crate::message::target::is_iri(name) {
+        true => Ok(()),
+        false => Err(Failure::new(format!(
+            "--delegate {name}: an agent is named by an IRI, such as the did:key that `writgate key show` prints"
+        ))),
+    }
 }
 
 /// An instant that is given as an argument.
@@ -312,6 +374,7 @@ mod tests {
         let hostile = "a\u{1b}[2J\u{202e}b\r\nc\u{200b}";
         assert_eq!(escaped(hostile), "a\\u{1b}[2J\\u{202e}b\\u{d}\\u{a}c\\u{200b}");
         assert_eq!(escaped_block("a\n\u{7}b"), "a\n\\u{7}b");
+        assert_eq!(escaped_block("a\n\tb"), "a\n    b");
         let value = serde_json::json!({ "a": hostile, "b": 1 });
         let written = json(&value).unwrap();
         assert!(!written.chars().any(|character| character != '\n' && is_unsafe(character)), "{written}");

@@ -2,7 +2,6 @@
 
 use super::decide::read_bounded;
 use super::{Exit, Failure, Outcome, output};
-use crate::config::ConfigFile;
 use crate::ledger::{Ledger as _, SqliteLedger};
 use crate::message::Digest;
 use crate::request::Instant;
@@ -22,7 +21,8 @@ pub(crate) enum Command {
         /// Where the document is from
         #[arg(long)]
         url: String,
-        /// The media type that it came with; by the file's ending if absent (.json, .jsonld, .ttl)
+        /// The media type that it came with; if absent, `application/vc` for a status list, `application/vc+jwt` for a JWS,
+        /// else by the file's ending (.json, .jsonld, .ttl)
         #[arg(long)]
         media_type: Option<String>,
         /// When it was retrieved (RFC 3339); now if absent
@@ -53,11 +53,11 @@ pub(crate) fn run(command: &Command) -> Outcome {
             if retrieved > now {
                 return Err(Failure::new("nothing was retrieved in the future"));
             }
+            let octets = read_bounded(file, MAX_FILE_BYTES)?;
             let media_type = match media_type {
                 Some(media_type) => media_type.clone(),
-                None => media_type_of(file)?.to_owned(),
+                None => media_type_of(file, &octets)?.to_owned(),
             };
-            let octets = read_bounded(file, MAX_FILE_BYTES)?;
             let document = CachedDocument { url: url.clone(), media_type, retrieved, octets };
             DocumentCache::create(&folder(config)?)?.put(&document)?;
             print(&document);
@@ -68,7 +68,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
             }
         }
         Command::Wanted { config } => {
-            let file = ConfigFile::read(config)?;
+            let file = output::read_config(config)?;
             let config = file.load(chrono::Utc::now())?;
             let path = file.ledger_path();
             let ledger = SqliteLedger::open(&path, config.default_domain(), config.skew())
@@ -86,11 +86,22 @@ pub(crate) fn run(command: &Command) -> Outcome {
 }
 
 fn folder(config: &Path) -> Result<PathBuf, Failure> {
-    let folder = ConfigFile::read(config)?.cache_path();
-    folder.ok_or_else(|| Failure::new(format!("{}: no `cache` is configured", config.display())))
+    let folder = output::read_config(config)?.cache_path();
+    folder.ok_or_else(|| Failure::new(format!(
+            "{}: no `cache` is configured: a line `cache = \"cache\"` above the first [table] names the folder",
+            config.display()
+        )))
 }
 
-fn media_type_of(file: &Path) -> Result<&'static str, Failure> {
+/// What its server would have called it. A status list is no plain JSON, whatever its file is called: as such, nobody
+/// would read it.
+fn media_type_of(file: &Path, octets: &[u8]) -> Result<&'static str, Failure> {
+    if output::is_jws(octets) {
+        return Ok("application/vc+jwt");
+    }
+    if is_status_list(octets) {
+        return Ok("application/vc");
+    }
     match file.extension().and_then(|ending| ending.to_str()) {
         Some("json") => Ok("application/json"),
         Some("jsonld") => Ok("application/ld+json"),
@@ -98,6 +109,13 @@ fn media_type_of(file: &Path) -> Result<&'static str, Failure> {
         Some("jwt") => Ok("application/vc+jwt"),
         _ => Err(Failure::new("the file's ending says no media type: give one with --media-type")),
     }
+}
+
+fn is_status_list(octets: &[u8]) -> bool {
+    let document: Option<serde_json::Value> = serde_json::from_slice(octets).ok();
+    let types = document.as_ref().and_then(|document| document.get("type"));
+    let is_list = |name: &serde_json::Value| name == "BitstringStatusListCredential";
+    types.is_some_and(|types| is_list(types) || types.as_array().is_some_and(|all| all.iter().any(is_list)))
 }
 
 fn print(document: &CachedDocument) {

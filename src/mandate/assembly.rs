@@ -20,11 +20,26 @@ pub(super) enum Parent<'a> {
     Unknown,
 }
 
+/// Why the policies stand in no order, and which of them does not fit, where it is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Misplaced<'a> {
+    pub(super) detail: &'static str,
+    pub(super) policy: Option<&'a str>,
+    /// The parent that it names.
+    pub(super) under: Option<&'a str>,
+}
+
+impl Misplaced<'_> {
+    fn all(detail: &'static str) -> Self {
+        Self { detail, policy: None, under: None }
+    }
+}
+
 /// Chains of indices into the members, each root first. There are one or two; with an open place there may be more
 /// pieces, in the order in which phase A looks at them.
-pub(super) fn assemble(members: &[Member<'_>]) -> Result<Vec<Vec<usize>>, &'static str> {
+pub(super) fn assemble<'a>(members: &[Member<'a>]) -> Result<Vec<Vec<usize>>, Misplaced<'a>> {
     if members.is_empty() {
-        return Err("there is no policy");
+        return Err(Misplaced::all("there is no policy"));
     }
     let ids = by_id(members)?;
     let children = by_parent(members, &ids)?;
@@ -35,7 +50,7 @@ pub(super) fn assemble(members: &[Member<'_>]) -> Result<Vec<Vec<usize>>, &'stat
     });
     let roots = starts.iter().filter(|at| parent(members, **at) == Parent::None).count();
     if roots > 2 || starts.len() > 2 && roots == starts.len() {
-        return Err("there are more than two roots");
+        return Err(Misplaced::all("there are more than two roots"));
     }
     let chains: Vec<Vec<usize>> = starts
         .into_iter()
@@ -43,7 +58,7 @@ pub(super) fn assemble(members: &[Member<'_>]) -> Result<Vec<Vec<usize>>, &'stat
         .collect();
     // Every member has one parent or is a start, so whoever is in no chain is in a cycle.
     if chains.iter().map(Vec::len).sum::<usize>() < members.len() {
-        return Err("policies are delegated under each other in a cycle");
+        return Err(Misplaced::all("policies are delegated under each other in a cycle"));
     }
     Ok(chains)
 }
@@ -52,31 +67,35 @@ fn parent<'a>(members: &[Member<'a>], at: usize) -> Parent<'a> {
     members.get(at).map_or(Parent::None, |member| member.parent)
 }
 
-fn by_id<'a>(members: &[Member<'a>]) -> Result<BTreeMap<&'a str, usize>, &'static str> {
+fn by_id<'a>(members: &[Member<'a>]) -> Result<BTreeMap<&'a str, usize>, Misplaced<'a>> {
     let mut ids = BTreeMap::new();
     for (at, member) in members.iter().enumerate() {
         match member.id {
-            Some(id) if ids.insert(id, at).is_some() => return Err("two policies have one id"),
-            None if member.parent != Parent::Unknown => return Err("a policy has no id"),
+            Some(id) if ids.insert(id, at).is_some() => {
+                let detail = "two policies have one id";
+                return Err(Misplaced { policy: Some(id), ..Misplaced::all(detail) });
+            }
+            None if member.parent != Parent::Unknown => return Err(Misplaced::all("a policy has no id")),
             _ => {}
         }
     }
     Ok(ids)
 }
 
-fn by_parent(
-    members: &[Member<'_>],
+fn by_parent<'a>(
+    members: &[Member<'a>],
     ids: &BTreeMap<&str, usize>,
-) -> Result<BTreeMap<usize, usize>, &'static str> {
+) -> Result<BTreeMap<usize, usize>, Misplaced<'a>> {
     let mut children = BTreeMap::new();
     let mut branches = BTreeSet::new();
     for (at, member) in members.iter().enumerate() {
-        if let Parent::Policy(parent) = member.parent {
-            let Some(parent) = ids.get(parent) else {
-                return Err("a policy is delegated under one that is not presented");
-            };
+        if let Parent::Policy(under) = member.parent {
+            let misplaced = |detail| Misplaced { detail, policy: member.id, under: Some(under) };
+            let parent = ids
+                .get(under)
+                .ok_or_else(|| misplaced("a policy is delegated under one that is not presented"))?;
             if !branches.insert(*parent) {
-                return Err("two policies are delegated under one");
+                return Err(misplaced("two policies are delegated under one"));
             }
             children.insert(*parent, at);
         }
@@ -148,9 +167,13 @@ mod tests {
     fn duplicate_and_missing_ids_refuse() {
         let twice =
             [Member { id: Some("a"), parent: Parent::None }, Member { id: Some("a"), parent: Parent::None }];
-        assert_eq!(assemble(&twice), Err("two policies have one id"));
-        assert_eq!(assemble(&[Member { id: None, parent: Parent::None }]), Err("a policy has no id"));
-        assert_eq!(assemble(&[]), Err("there is no policy"));
+        let twice = assemble(&twice).unwrap_err();
+        assert_eq!((twice.detail, twice.policy.is_some()), ("two policies have one id", true));
+        assert_eq!(
+            assemble(&[Member { id: None, parent: Parent::None }]),
+            Err(Misplaced::all("a policy has no id"))
+        );
+        assert_eq!(assemble(&[]), Err(Misplaced::all("there is no policy")));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::odrl::contain::{Delegation, Excess, ExcessKind};
 use super::odrl::{Policy, PolicyError};
 use crate::audit::instant_text;
 use crate::credential::Credential;
+use crate::credential::credential::Profile;
 use crate::credential::issue::{self, DigestForm, IssueError, Mandate, MandatePolicy, SigningKey};
 use crate::limits::Limits;
 use crate::rdf::{RdfMediaType, parse_graph};
@@ -44,7 +45,8 @@ pub(crate) enum AttenuateError {
 
 impl ParentMandate<'_> {
     /// Signs a credential for `wanted` with the key of the parent's delegate, unless it asks for more than the parent
-    /// gives.
+    /// gives. The credential is of the parent's kind, a JWS or JSON with a proof: papers of two kinds are never presented
+    /// together.
     ///
     /// # Errors
     /// [`AttenuateError`]
@@ -54,6 +56,7 @@ impl ParentMandate<'_> {
         wanted: &Delegated<'_>,
         now: Instant,
     ) -> Result<Value, AttenuateError> {
+        let jose = matches!(self.credential.profile, Profile::Jose);
         let child = read_policy(wanted.text, wanted.media_type).map_err(AttenuateError::Policy)?;
         let excesses = self.excesses(key.controller(), &child, wanted);
         if !excesses.is_empty() {
@@ -78,7 +81,11 @@ impl ParentMandate<'_> {
             valid_from: Some(wanted.valid_from),
             valid_until: Some(wanted.valid_until),
         };
-        issue::issue_mandate(key, &mandate, now).map_err(AttenuateError::Issue)
+        let paper = match jose {
+            true => issue::issue_mandate_jose(key, &mandate, now).map(Value::String),
+            false => issue::issue_mandate(key, &mandate, now),
+        };
+        paper.map_err(AttenuateError::Issue)
     }
 
     /// Everything in which the hop asks for more than this mandate gives.

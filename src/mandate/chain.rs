@@ -1,6 +1,6 @@
 //! Stage 7: assembly, then phases A, B and C.
 
-use super::assembly::{Member, Parent, assemble};
+use super::assembly::{Member, Misplaced, Parent, assemble};
 use super::odrl::{Denial, Policy, PolicyError};
 use crate::config::{Config, PolicyStore};
 use crate::credential::binding::{self, BoundPolicy};
@@ -233,6 +233,11 @@ impl Failure {
         Self::new(Phase::Assembly, Reason::ChainMalformed, detail)
     }
 
+    fn misplaced(misplaced: Misplaced<'_>) -> Self {
+        let failure = Self::assembly(misplaced.detail).expected(misplaced.under, None);
+        Self { policy: misplaced.policy.map(str::to_owned), ..failure }
+    }
+
     fn expected(mut self, seen: Option<&str>, expected: Option<&str>) -> Self {
         self.error.evidence.seen = seen.map(str::to_owned);
         self.error.evidence.expected = expected.map(str::to_owned);
@@ -369,7 +374,7 @@ fn arrange<'p, 'a>(papers: &'p [Paper<'a>], root_principal: &str) -> Result<Arra
             },
         })
         .collect();
-    let chains = assemble(&members).map_err(Failure::assembly)?;
+    let chains = assemble(&members).map_err(Failure::misplaced)?;
     let mut chains: Vec<Vec<&Paper<'_>>> = chains
         .into_iter()
         .map(|chain| chain.into_iter().filter_map(|at| distinct.get(at).copied()).collect())

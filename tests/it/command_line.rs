@@ -215,6 +215,7 @@ fn from_keys_to_allow(scratch: &Scratch, owner: &str, agent: &str) {
     assert_eq!(report["outcome"], "granted");
     let dry = scratch.run(&["decide", "message.json", "--challenge", &nonce, "--dry-run", "--explain"]);
     assert!(dry.contains("ok policy") && !dry.contains("admission  "), "{dry}");
+    assert!(dry.starts_with("WOULD ALLOW") && dry.contains("the ledger, with what it counted"), "{dry}");
     let later = (chrono::Utc::now() + chrono::TimeDelta::days(60)).to_rfc3339();
     assert_eq!(scratch.status(&["decide", "message.json", "--challenge", &nonce, "--now", &later]), 1);
 }

@@ -97,6 +97,10 @@ fn the_delegation_example_runs() {
         "ALLOW  row 1",
         "smallest change: if the action were read",
         "HOLDER_UNVERIFIED",
+        "duty http://www.w3.org/ns/odrl/2/attribute by https://me.example/policies/1",
+        "a hop is missing",
+        "smallest change: every hop from the owner down to the holder",
+        "refused: HOLDER_UNVERIFIED",
     ] {
         assert!(out.contains(said), "{said}\n{out}");
     }
@@ -453,10 +457,6 @@ fn verify_refuses_what_no_message_could_bring() {
     people.scratch.run(&line.split(' ').collect::<Vec<_>>());
     assert_eq!(verify(&["--root", &owner, "root.jwt"]), (0, None));
     assert_eq!(verify(&["--root", &owner, "root.jwt", "leaf.json"]), refused("MALFORMED"));
-    let under = format!("mandate attenuate --parent root.jwt --key agent.json --delegate {}", people.org);
-    let under = people.scratch.try_run(&under.split(' ').collect::<Vec<_>>());
-    assert_eq!((under.status, under.stdout.as_str()), (2, ""), "{}", under.stderr);
-    assert!(under.stderr.contains("the parent is a JWS"), "{}", under.stderr);
     // Two presentations, each of its own holder: a message has one.
     for (holder, paper) in [("org", "leaf"), ("agent", "root")] {
         let line = format!(
@@ -466,4 +466,264 @@ fn verify_refuses_what_no_message_could_bring() {
     }
     assert_eq!(verify(&["--root", &owner, "org.vp.json", "root.json"]), (0, None));
     assert_eq!(verify(&["--root", &owner, "org.vp.json", "agent.vp.json"]), refused("HOLDER_UNVERIFIED"));
+}
+
+const ASK: [&str; 4] = ["--action", "read", "--target", "https://me.example/diary"];
+
+/// A JWS makes a JWS, whatever the file is called: papers of two kinds are never presented together, and a chain of them
+/// does not hold.
+#[test]
+fn attenuate_keeps_the_kind_of_the_parent_and_two_kinds_make_no_chain() {
+    let people = People::new("kinds");
+    people.owner_mandates(&format!("{READ} ; {GRANT}"), false);
+    assert_eq!(people.agent_attenuates(&[]).status, 0);
+    let of_json = people.scratch.path("leaf.json");
+    std::fs::rename(&of_json, people.scratch.path("with-proof.json")).unwrap();
+    let line = format!(
+        "mandate issue --jose --key owner.json --delegate {} --policy policy.ttl --until {} --out root-jws.json",
+        people.agent,
+        until()
+    );
+    people.scratch.run(&line.split(' ').collect::<Vec<_>>());
+    let line = format!(
+        "mandate attenuate --parent root-jws.json --key agent.json --delegate {} --out leaf.jwt",
+        people.org
+    );
+    people.scratch.run(&line.split(' ').collect::<Vec<_>>());
+    let leaf = std::fs::read_to_string(people.scratch.path("leaf.jwt")).unwrap();
+    assert!(leaf.starts_with("eyJ") && leaf.matches('.').count() == 2, "{leaf}");
+    let verify = |papers: [&str; 2]| {
+        people
+            .scratch
+            .try_run(&[&["mandate", "verify", "--root", &people.owner], &papers[..], &ASK[..]].concat())
+    };
+    for papers in [["root-jws.json", "leaf.jwt"], ["root.json", "with-proof.json"]] {
+        let run = verify(papers);
+        assert_eq!(run.status, 0, "{papers:?} {}", run.stdout);
+    }
+    for papers in [["root.json", "leaf.jwt"], ["root-jws.json", "with-proof.json"]] {
+        let run = verify(papers);
+        assert!(
+            run.status == 1 && run.stdout.contains("MALFORMED") && run.stdout.contains("two kinds"),
+            "{}",
+            run.stdout
+        );
+    }
+    let present = |holder: &str, papers: [&str; 2]| {
+        let line = format!(
+            "mandate present --key {holder}.json --credential {} --credential {} --challenge 0123456789abcdef \
+             --domain https://me.example/agent --out vp.jwt",
+            papers[0], papers[1]
+        );
+        people.scratch.try_run(&line.split(' ').collect::<Vec<_>>())
+    };
+    let run = present("org", ["root-jws.json", "leaf.jwt"]);
+    assert!(run.status == 0 && run.stderr.is_empty(), "{}", run.stderr);
+    assert_eq!(present("org", ["root.json", "leaf.jwt"]).status, 2);
+    // Whoever is nobody's delegate is told so.
+    let run = present("owner", ["root-jws.json", "leaf.jwt"]);
+    assert!(run.status == 0 && run.stderr.contains("none of these lets"), "{}", run.stderr);
+}
+
+/// What `verify` would take no notice of is not taken.
+#[test]
+fn verify_takes_no_attribute_that_the_evaluator_has_from_elsewhere() {
+    let people = People::new("attributes");
+    let counted = READ.replacen(
+        "odrl:duty",
+        "odrl:constraint [ odrl:leftOperand odrl:count ; odrl:operator odrl:lteq ; odrl:rightOperand 3 ] ; odrl:duty",
+        1,
+    );
+    people.owner_mandates(&counted, false);
+    let verify = |more: &[&str]| {
+        let base = ["mandate", "verify", "--root", &people.owner, "root.json"];
+        people.scratch.try_run(&[&base[..], &ASK[..], more].concat())
+    };
+    let first = verify(&[]);
+    assert!(first.status == 0 && first.stdout.contains("else that of a first use"), "{}", first.stdout);
+    for (attribute, said) in [("count=5", "--config"), ("dateTime=x", "--at"), ("delegationDepth=0", "depth")]
+    {
+        let run = verify(&["--attribute", attribute]);
+        assert!(run.status == 2 && run.stderr.contains(said), "{attribute}: {}", run.stderr);
+    }
+    assert_eq!(verify(&["--attribute", "purpose=x"]).status, 0);
+}
+
+/// An issuer signs a list, names it in a mandate, revokes, suspends and lifts; the server has it from its cache. The same
+/// for a mandate with a proof and for one in a JWS.
+#[test]
+fn an_issuer_takes_a_mandate_back_by_its_status_list() {
+    let people = People::new("status");
+    let run = |line: &str| people.scratch.try_run(&line.split(' ').collect::<Vec<_>>());
+    let done = |line: &str| people.scratch.run(&line.split(' ').collect::<Vec<_>>());
+    people.owner_mandates(READ, false);
+    people.scratch.write(
+        "writgate.toml",
+        &format!(
+            "domains = [\"https://me.example/agent\"]\ncache = \"cache\"\n[[roots]]\nprefix = \"https://me.example/\"\n\
+             principal = \"{}\"\n[ledger]\npath = \"ledger.db\"\n",
+            people.owner
+        ),
+    );
+    let verified = |paper: &str| {
+        let run = run(&format!("mandate verify --config writgate.toml {paper}"));
+        (run.status, run.stdout)
+    };
+    for (paper, kind) in [("with-proof.json", ""), ("in-jws.jwt", "--jose ")] {
+        let folder = people.scratch.path("cache");
+        let _ = std::fs::remove_dir_all(&folder);
+        for (purpose, reason, url) in [
+            ("revocation", "REVOKED", "https://me.example/status/1"),
+            ("suspension", "SUSPENDED", "https://me.example/status/2"),
+        ] {
+            done(&format!("status sign --key owner.json --url {url} --purpose {purpose} --out list.json"));
+            // No --until: the list is what ends it.
+            done(&format!(
+                "mandate issue {kind}--key owner.json --delegate {} --policy policy.ttl --status-list {url} \
+                 --status-index 9 --status-purpose {purpose} --out {paper}",
+                people.agent
+            ));
+            let drawn = done(&format!("mandate inspect {paper}"));
+            assert!(drawn.contains(&format!("status: {purpose} at 9 of {url}")), "{drawn}");
+            done(&format!("source add --url {url} list.json"));
+            let (status, said) = verified(paper);
+            assert_eq!(status, 0, "{said}");
+            done("status sign --key owner.json --from list.json --set 8 --set 9 --out set.json");
+            done(&format!("source add --url {url} set.json"));
+            let (status, said) = verified(paper);
+            assert!(status == 1 && said.contains(&format!("REFUSE  {reason}")), "{said}");
+            let cleared = run("status sign --key owner.json --from set.json --clear 9 --out cleared.json");
+            if purpose == "revocation" {
+                assert!(
+                    cleared.status == 2 && cleared.stderr.contains("never taken back"),
+                    "{}",
+                    cleared.stderr
+                );
+                continue;
+            }
+            assert_eq!(cleared.status, 0, "{}", cleared.stderr);
+            done(&format!("source add --url {url} cleared.json"));
+            assert_eq!(verified(paper).0, 0);
+        }
+    }
+    // Another index is not touched, and an attenuated mandate can have an entry of its own.
+    for (line, said) in [
+        ("status sign --key owner.json --url http://me.example/1", "https URL"),
+        ("status sign --key owner.json --url https://me.example/1 --set 131072", "131072 entries"),
+        ("status sign --key agent.json --from list.json", "key's controller"),
+        ("status sign --key owner.json --from policy.ttl", "not JSON"),
+        ("status sign --key owner.json --from root.json", "purpose"),
+        ("status sign --key owner.json", "--url"),
+        (
+            "mandate issue --key owner.json --delegate did:key:z6MkiTBz1ymuepAQ4HEHYSF1H8quG5GLVVQR3djdX3mDooWp --policy policy.ttl",
+            "--until",
+        ),
+    ] {
+        let run = run(line);
+        assert!(run.status == 2 && run.stderr.contains(said), "{line}: {}", run.stderr);
+    }
+    people.owner_mandates(&format!("{READ} ; {GRANT}"), false);
+    let attenuated =
+        people.agent_attenuates(&["--status-list", "https://me.example/status/3", "--status-index", "0"]);
+    assert_eq!(attenuated.status, 0, "{}", attenuated.stderr);
+    assert!(
+        done("mandate inspect leaf.json").contains("status: revocation at 0 of https://me.example/status/3")
+    );
+}
+
+/// A constraint that could never hold is not signed.
+#[test]
+fn attenuate_takes_no_constraint_of_the_wrong_type() {
+    let people = People::new("constraints");
+    people.owner_mandates(&format!("{READ} ; {GRANT}"), false);
+    for (constraint, said) in [
+        ("count lteq many", "whole number"),
+        ("http://www.w3.org/ns/odrl/2/count lteq 1.5", "whole number"),
+        ("dateTime lt tomorrow", "an instant"),
+        ("dateTime lt 2026-12-31", "an instant"),
+        ("delegationDepth lteq 1", "--depth"),
+    ] {
+        let run = people.agent_attenuates(&["--constraint", constraint]);
+        assert!(run.status == 2 && run.stderr.contains(said), "{constraint}: {}", run.stderr);
+    }
+    assert!(!people.scratch.path("leaf.json").exists());
+    for constraint in [
+        "count lteq 2",
+        "dateTime lt 2026-12-31T00:00:00Z",
+        "https://x.example/count eq many",
+        "purpose eq https://x.example/p",
+    ] {
+        let run = people.agent_attenuates(&["--constraint", constraint]);
+        assert_eq!(run.status, 0, "{constraint}: {}", run.stderr);
+    }
+    // A chain with a hop missing says which.
+    let orphan = people.scratch.try_run(&["mandate", "verify", "--root", &people.owner, "leaf.json"]);
+    let said = "a policy is delegated under one that is not presented: https://me.example/policies/1";
+    assert!(orphan.status == 1 && orphan.stdout.contains(said), "{}", orphan.stdout);
+    assert!(orphan.stdout.contains("why: policy urn:uuid:"), "{}", orphan.stdout);
+    // What is no paper is called by its name.
+    people.scratch.write("message.json", "{\"messageId\": \"m-1\"}");
+    let drawn = people.scratch.run(&["mandate", "inspect", "root.json", "message.json", "owner.json"]);
+    assert!(drawn.contains("message.json cannot be read: MALFORMED: it is a message"), "{drawn}");
+    assert!(drawn.contains("owner.json cannot be read: MALFORMED: it is a secret key"), "{drawn}");
+}
+
+/// Each careless call says what to do instead.
+#[test]
+fn careless_calls_are_told_what_to_do() {
+    let people = People::new("careless-mandates");
+    people.owner_mandates(&format!("{READ} ; {GRANT}"), false);
+    let run = |line: &str| people.scratch.try_run(&line.split(' ').collect::<Vec<_>>());
+    people.scratch.write("empty.json", "\n");
+    people.scratch.write("empty.ttl", "");
+    people.scratch.write(
+        "server.toml",
+        &format!(
+            "domains = [\"https://me.example/agent\"]\n[[roots]]\nprefix = \"https://me.example/\"\nprincipal = \"{}\"\n\
+             [ledger]\npath = \"ledger.db\"\n",
+            people.owner
+        ),
+    );
+    let hash = format!("sha256:{}", "0".repeat(64));
+    for (line, status, said) in [
+        ("mandate verify root.json", 2, "--root"),
+        ("mandate verify root.json --root bob", 2, "--root bob"),
+        ("mandate inspect empty.json", 2, "nothing of what was given"),
+        ("mandate inspect empty.json root.json", 0, ""),
+        ("mandate inspect owner.json", 2, "nothing of what was given"),
+        ("decide root.json --config none.toml", 2, "--config"),
+        ("source list --config none.toml", 2, "--config"),
+        ("ledger init --config none.toml", 2, "--config"),
+        ("mandate verify root.json --config none.toml", 2, "--config"),
+        ("key show empty.json", 2, "empty.json is empty"),
+        ("key show root.json", 2, "`writgate key new` makes one"),
+        (
+            "mandate issue --key owner.json --delegate bob --policy policy.ttl --until 2999-01-01T00:00:00Z",
+            2,
+            "--delegate bob",
+        ),
+        ("mandate attenuate --parent root.json --key agent.json --delegate bob", 2, "--delegate bob"),
+        ("protocol hash empty.ttl", 2, "nothing to pin"),
+        ("source list --config server.toml", 2, "cache = "),
+        (&format!("message new --intent empty.ttl --protocol {hash} --out m.json"), 0, "it says nothing"),
+        (
+            &format!(
+                "message new --intent policy.ttl --protocol {hash} --presentation root.json --out m.json"
+            ),
+            0,
+            "is no presentation",
+        ),
+        (
+            &format!(
+                "mandate issue --key owner.json --delegate {} --policy policy.ttl --from 2019-01-01T00:00:00Z --until 2020-01-01T00:00:00Z --out old.json",
+                people.agent
+            ),
+            0,
+            "has passed already",
+        ),
+    ] {
+        let run = run(line);
+        assert_eq!(run.status, status, "{line}: {}{}", run.stdout, run.stderr);
+        assert!(run.stderr.contains(said), "{line}: {}", run.stderr);
+    }
 }

@@ -2,22 +2,23 @@
 
 use super::issue::policy_document;
 use super::papers::{self, Paper};
-use crate::cli::{Exit, Failure, Outcome, key::read_key, output};
+use crate::cli::{Exit, Failure, Outcome, key::read_key, output, status::Entry};
 use crate::config::PolicyStore;
-use crate::credential::credential::Profile;
+use crate::credential::issue::SigningKey;
 use crate::credential::{Credential, Known, binding};
 use crate::limits::Limits;
 use crate::mandate::attenuate::{AttenuateError, Delegated, ParentMandate};
 use crate::mandate::odrl::{Excess, Narrowing, Policy, PolicyError, action_of_name, constraint_of_text};
 use crate::rdf::{Budget, RdfMediaType};
 use crate::request::Instant;
+use crate::vocab::odrl;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The parent mandate: a credential
+    /// The parent mandate: a credential; a JWS makes a JWS
     #[arg(long)]
     parent: PathBuf,
     /// The parent's policy document, where its credential refers to it
@@ -53,6 +54,8 @@ pub(crate) struct Arguments {
     /// The last instant at which it is good (RFC 3339); the parent's end if absent
     #[arg(long, value_parser = output::instant)]
     until: Option<Instant>,
+    #[command(flatten)]
+    status: Entry,
     /// Where to write the policy that was made
     #[arg(long)]
     policy_out: Option<PathBuf>,
@@ -68,13 +71,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let now = chrono::Utc::now();
     let key = read_key(&arguments.key)?;
     let credential = parent_credential(&arguments.parent)?;
-    if credential.profile != Profile::JsonLd {
-        // What is signed here is JSON-LD, and papers of two profiles are no chain.
-        return Err(Failure::new(
-            "the parent is a JWS: a mandate under it would go with it in no presentation",
-        ));
-    }
     let policy = parent_policy(&credential, arguments.parent_policy.as_deref())?;
+    output::agent(&arguments.delegate)?;
+    if credential.authorizes.as_deref() != Some(key.controller()) {
+        return Ok(refuse_key(&credential, &key));
+    }
     let parent = ParentMandate { credential: &credential, policy: &policy };
     if policy.delegated_under().is_some() {
         let note = "note: the parent stands under another mandate, which is not looked at: `mandate verify` judges \
@@ -99,16 +100,29 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     };
     match parent.attenuate(&key, &delegated, now) {
         Ok(paper) => {
+            let paper = arguments.status.put_into(paper, &key)?;
             if let Some(path) = &arguments.policy_out {
                 output::write(Some(path), &text)?;
             }
-            output::write(arguments.out.as_deref(), &serde_json::to_string_pretty(&paper)?)?;
+            output::write(arguments.out.as_deref(), &output::paper(&paper)?)?;
             Ok(Exit::Success)
         }
         Err(AttenuateError::Excess(excesses)) => Ok(refuse(&excesses)),
         Err(AttenuateError::Policy(problem)) => Err(Failure::new(format!("the policy: {problem}"))),
         Err(AttenuateError::Issue(error)) => Err(error.into()),
     }
+}
+
+/// Only the parent's delegate can pass it on; whatever else is wrong is not looked at.
+fn refuse_key(credential: &Credential, key: &SigningKey) -> Exit {
+    let delegate = credential.authorizes.as_deref().unwrap_or("nobody");
+    eprintln!(
+        "writgate: the parent lets {} act, and the key is another party's, {}: only its delegate can pass it on; \
+         nothing was signed",
+        output::escaped(delegate),
+        output::escaped(key.controller())
+    );
+    Exit::Refused
 }
 
 /// Names each excess, on standard error: standard output is for the mandate.
@@ -122,7 +136,9 @@ fn refuse(excesses: &BTreeSet<Excess>) -> Exit {
 
 fn narrowing(arguments: &Arguments) -> Result<Narrowing, Failure> {
     let constraints = arguments.constraint.iter().map(|text| {
-        constraint_of_text(text).map_err(|problem| Failure::new(format!("--constraint {text:?}: {problem}")))
+        can_hold(text)
+            .and_then(|()| constraint_of_text(text))
+            .map_err(|problem| Failure::new(format!("--constraint {text:?}: {problem}")))
     });
     Ok(Narrowing {
         actions: arguments.action.iter().map(|name| action_of_name(name)).collect(),
@@ -130,6 +146,25 @@ fn narrowing(arguments: &Arguments) -> Result<Narrowing, Failure> {
         constraints: constraints.collect::<Result<_, _>>()?,
         depth: arguments.depth,
     })
+}
+
+/// A constraint whose type is fixed can never hold over a value of another.
+fn can_hold(constraint: &str) -> Result<(), &'static str> {
+    let mut words = constraint.split_whitespace();
+    let (operand, value) = (words.next().unwrap_or_default(), words.nth(1).unwrap_or_default());
+    if value.starts_with('"') {
+        return Ok(());
+    }
+    match operand.strip_prefix(odrl::NS).unwrap_or(operand) {
+        "count" if value.parse::<u64>().is_err() => {
+            Err("a count is compared with a whole number, as in count lteq 3")
+        }
+        "dateTime" if output::instant(value).is_err() => {
+            Err("it is compared with an instant, as in dateTime lt 2026-12-31T00:00:00Z")
+        }
+        "delegationDepth" => Err("--depth says how deep it may be passed on"),
+        _ => Ok(()),
+    }
 }
 
 fn parent_credential(path: &Path) -> Result<Arc<Credential>, Failure> {

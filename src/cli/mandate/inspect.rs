@@ -2,7 +2,7 @@
 
 use super::papers::{self, Paper, PaperFile};
 use crate::audit::instant_text;
-use crate::cli::{Exit, Outcome, output};
+use crate::cli::{Exit, Failure, Outcome, output};
 use crate::config::PolicyStore;
 use crate::credential::credential::PolicyClaim;
 use crate::credential::data_integrity::{Proof, Statement};
@@ -44,7 +44,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         false => picture.drawn(),
     };
     output::say(format_args!("{text}"));
-    Ok(Exit::Success)
+    // A chain that is broken is drawn; where nothing could be read, nothing was.
+    match picture.hops.is_empty() && picture.presentations.is_empty() {
+        true => Err(Failure::new("nothing of what was given is a credential or a presentation")),
+        false => Ok(Exit::Success),
+    }
 }
 
 /// Everything that the papers say.

@@ -1,6 +1,7 @@
 //! `writgate mandate issue` and `writgate mandate present`.
 
-use crate::cli::{Exit, Failure, Outcome, key::read_key, output};
+use super::papers;
+use crate::cli::{Exit, Failure, Outcome, key::read_key, output, status::Entry};
 use crate::config::media_type_of;
 use crate::credential::issue::{self, DigestForm, Mandate, MandatePolicy, Presenting, SigningKey};
 use crate::mandate::attenuate::read_policy;
@@ -29,9 +30,11 @@ pub(crate) struct Issue {
     /// The first instant at which it is good (RFC 3339); now if absent
     #[arg(long, value_parser = output::instant)]
     from: Option<Instant>,
-    /// The last instant at which it is good; without a status list, every mandate needs an end (RFC 3339)
-    #[arg(long, value_parser = output::instant)]
-    until: Instant,
+    /// The last instant at which it is good (RFC 3339); without a status list, every mandate needs an end
+    #[arg(long, value_parser = output::instant, required_unless_present = "status_list")]
+    until: Option<Instant>,
+    #[command(flatten)]
+    status: Entry,
     /// Where to write it; standard output if absent
     #[arg(long)]
     out: Option<PathBuf>,
@@ -42,7 +45,7 @@ pub(crate) struct Present {
     /// The holder's key
     #[arg(long)]
     key: PathBuf,
-    /// A credential: a JSON file, or the JWS of a `.jwt` file; may be repeated, all of one kind
+    /// A credential, JSON or a JWS; may be repeated: every hop from the owner down, all of one kind
     #[arg(long, required = true)]
     credential: Vec<PathBuf>,
     /// The challenge: the server's own, or the bound one that `writgate challenge` computes
@@ -63,7 +66,11 @@ pub(crate) fn issue(arguments: &Issue) -> Outcome {
         .map_err(|problem| Failure::new(format!("{}: {problem}", arguments.policy.display())))?;
     let key = read_key(&arguments.key)?;
     let from = arguments.from.unwrap_or(now);
+    output::agent(&arguments.delegate)?;
     check(&key, &arguments.delegate, &read, from, arguments.until)?;
+    if arguments.until.is_some_and(|until| until < now) {
+        eprintln!("writgate: note: the mandate's end has passed already: no server would accept it now");
+    }
     let media_type = media_type.as_str();
     let policy = if arguments.by_digest {
         MandatePolicy::Reference { iri: read.id(), text: &text, media_type, digest: DigestForm::Multibase }
@@ -77,14 +84,14 @@ pub(crate) fn issue(arguments: &Issue) -> Outcome {
         actions: Vec::new(),
         targets: Vec::new(),
         valid_from: Some(from),
-        valid_until: Some(arguments.until),
+        valid_until: arguments.until,
     };
-    let paper = if arguments.jose {
-        issue::issue_mandate_jose(&key, &mandate, now)?
-    } else {
-        serde_json::to_string_pretty(&issue::issue_mandate(&key, &mandate, now)?)?
+    let paper = match arguments.jose {
+        true => issue::issue_mandate_jose(&key, &mandate, now)?.into(),
+        false => issue::issue_mandate(&key, &mandate, now)?,
     };
-    output::write(arguments.out.as_deref(), &paper)?;
+    let paper = arguments.status.put_into(paper, &key)?;
+    output::write(arguments.out.as_deref(), &output::paper(&paper)?)?;
     Ok(Exit::Success)
 }
 
@@ -95,7 +102,15 @@ pub(crate) fn present(arguments: &Present) -> Outcome {
         created: chrono::Utc::now(),
         expires: None,
     };
-    let paper = presentation_of(&read_key(&arguments.key)?, &arguments.credential, &presenting)?;
+    let key = read_key(&arguments.key)?;
+    let paper = presentation_of(&key, &arguments.credential, &presenting)?;
+    let files = papers::read(&arguments.credential, true)?;
+    let mut credentials = files.iter().flat_map(papers::PaperFile::credentials);
+    if !credentials.any(|credential| credential.authorizes.as_deref() == Some(key.controller())) {
+        let note =
+            format!("note: none of these lets {} act: no server accepts them from it", key.controller());
+        eprintln!("writgate: {}", output::escaped(&note));
+    }
     output::write(arguments.out.as_deref(), &paper)?;
     Ok(Exit::Success)
 }
@@ -131,9 +146,9 @@ fn check(
     delegate: &str,
     policy: &Policy,
     from: Instant,
-    until: Instant,
+    until: Option<Instant>,
 ) -> Result<(), Failure> {
-    if until < from {
+    if until.is_some_and(|until| until < from) {
         return Err(Failure::new("the mandate would end before it begins"));
     }
     if policy.assigner() != Some(key.controller()) {

@@ -1,7 +1,7 @@
 //! Reading papers from files: credentials, presentations and the policy documents beside them. Reading proves nothing.
 
 use super::issue::policy_document;
-use crate::cli::{Failure, decide::read_bounded};
+use crate::cli::{Failure, decide::read_bounded, output};
 use crate::credential::context_free::{self, is_context_free};
 use crate::credential::jose::{self, TokenType};
 use crate::credential::jose_presentation;
@@ -51,16 +51,23 @@ pub(super) fn read(paths: &[PathBuf], context_free: bool) -> Result<Vec<PaperFil
 fn read_one(path: &Path, context_free: bool, limits: &Limits) -> Result<PaperFile, Failure> {
     let octets = read_bounded(path, limits.message_bytes)?;
     let name = path.display().to_string();
-    if path.extension().is_some_and(|ending| ending == "jwt") {
+    if output::is_jws(&octets) {
         return Ok(PaperFile { name, paper: read_jws(&octets, limits), loose: Vec::new() });
     }
     let document = match strict_json::read(&octets, limits) {
         Ok(document) => document,
         Err(error) => {
-            let paper = Err(PaperError::malformed(format!("it is not JSON that is read strictly: {error}")));
+            let problem = match octets.trim_ascii().is_empty() {
+                true => "it is empty".to_owned(),
+                false => format!("it is neither a JWS nor JSON that can be relied on: {error}"),
+            };
+            let paper = Err(PaperError::malformed(problem));
             return Ok(PaperFile { name, paper, loose: Vec::new() });
         }
     };
+    if let Some(other) = no_paper(&document) {
+        return Ok(PaperFile { name, paper: Err(PaperError::malformed(other)), loose: Vec::new() });
+    }
     // Each paper has what a whole message has: a person who looks at one is not under attack by it.
     let budget = || Budget::new(limits);
     let by_lowering = |document: &Value| context_free && is_context_free(document);
@@ -86,10 +93,18 @@ fn read_one(path: &Path, context_free: bool, limits: &Limits) -> Result<PaperFil
     Ok(PaperFile { name, paper: read.map(|read| Paper::Presentation(Box::new(read))), loose })
 }
 
+/// What is easily taken for a paper.
+fn no_paper(document: &Value) -> Option<&'static str> {
+    if document.get("messageId").is_some() {
+        return Some("it is a message, not one of its papers; `writgate decide` judges messages");
+    }
+    document.get("secretKeyMultibase").map(|_| "it is a secret key, not a paper")
+}
+
 /// A paper in a JWS. The file may end with a line break, as text files do.
 fn read_jws(octets: &[u8], limits: &Limits) -> Result<Paper, PaperError> {
     let text = std::str::from_utf8(octets).map_err(|_| PaperError::malformed("it is not UTF-8"))?;
-    let text = text.trim_end_matches(['\r', '\n']);
+    let text = text.trim();
     match jose::claimed_type(text, limits) {
         Some(TokenType::Presentation) => {
             jose_presentation::presentation(text, limits, &mut Budget::new(limits), &Known::nothing())

@@ -3,7 +3,7 @@
 use super::papers::{self, Paper, PaperFile};
 use crate::audit::{HopReport, hop_report, instant_text};
 use crate::cli::{Exit, Failure, Outcome, output};
-use crate::config::{Config, ConfigBuilder, ConfigFile, RootPrincipals, controllers_of_folder};
+use crate::config::{Config, ConfigBuilder, RootPrincipals, controllers_of_folder};
 use crate::credential::{Credential, PaperError};
 use crate::decision::Obligation;
 use crate::engine::{Engine, SystemClock};
@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     #[arg(required = true)]
     papers: Vec<PathBuf>,
     /// The server's configuration: its roots, controller documents, status lists, policies, limits and ledger
-    #[arg(long, conflicts_with_all = ["root", "controllers"], required_unless_present = "root")]
+    #[arg(long, conflicts_with_all = ["root", "controllers"])]
     config: Option<PathBuf>,
     /// The principal that the chain must start with, in place of a configuration
     #[arg(long)]
@@ -62,8 +62,13 @@ pub(crate) struct Arguments {
 /// `name=value`; the value as in a constraint of `mandate attenuate`.
 fn attribute(text: &str) -> Result<(String, Term), &'static str> {
     let (name, value) = text.split_once('=').ok_or("an attribute is name=value")?;
-    if name.is_empty() {
-        return Err("the attribute has no name");
+    match name {
+        "" => return Err("the attribute has no name"),
+        // The evaluator has these from elsewhere, and would take no notice.
+        "count" => return Err("a count is the ledger's (--config), and without one that of a first use"),
+        "dateTime" => return Err("--at names the instant"),
+        "delegationDepth" => return Err("the chain has the depth that it has"),
+        _ => {}
     }
     Ok((name.to_owned(), term_of_text(value)?))
 }
@@ -104,8 +109,7 @@ struct RefusalSeen {
 }
 
 const UNASKED: &str = "The policies were not asked about anything (--action, --target): a chain that holds may still permit nothing.";
-const ASKED: &str =
-    "No message was judged: neither a presentation's proof, challenge and domain, nor an intent.";
+const ASKED: &str = "No message was judged: neither a presentation's proof, challenge and domain, nor an intent; a count is the ledger's of --config, else that of a first use.";
 
 /// A configuration, what is known at the instant, and the policies beside the papers.
 struct World {
@@ -119,7 +123,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let (config, snapshot) = match (&arguments.config, &arguments.root) {
         (Some(path), _) => configured(path, at)?,
         (None, Some(root)) => of_root(root, arguments, at)?,
-        (None, None) => return Err(Failure::new("--config or --root is needed")),
+        (None, None) => {
+            return Err(Failure::new(
+                "whose chain? --root names the owner with whom it must start, or --config a server's configuration",
+            ));
+        }
     };
     let files = papers::read(&arguments.papers, config.context_free)?;
     let world = World { parts: papers::policies(&arguments.policy)?, config, snapshot };
@@ -134,7 +142,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
 /// The configuration and what its ledger remembers, where there is one.
 fn configured(path: &std::path::Path, at: Instant) -> Result<(Config, Snapshot), Failure> {
-    let file = ConfigFile::read(path)?;
+    let file = output::read_config(path)?;
     let config = file.load(at)?;
     let ledger_path = file.ledger_path();
     let ledger = match ledger_path.exists() {
@@ -150,6 +158,11 @@ fn configured(path: &std::path::Path, at: Instant) -> Result<(Config, Snapshot),
 /// One root, keys that certify themselves and those of a folder, and nothing else.
 fn of_root(root: &str, arguments: &Arguments, at: Instant) -> Result<(Config, Snapshot), Failure> {
     let mut roots = RootPrincipals::default();
+    if !crate::message::target::is_iri(root) {
+        let problem =
+            format!("--root {root}: the owner is named by an IRI, as in `[[roots]]` of a configuration");
+        return Err(Failure::new(problem));
+    }
     roots.add(NOWHERE, root)?;
     let mut builder = ConfigBuilder::new(NOWHERE, roots);
     if let Some(folder) = &arguments.controllers {
@@ -287,6 +300,13 @@ impl World {
         if credentials.len() > self.config.limits.credentials {
             return Err(Refusal::new(Stage::Presentation, Reason::LimitExceeded)
                 .detail("more credentials than are judged"));
+        }
+        // As a presentation is judged: papers of two kinds cannot be in one.
+        let mut pairs = credentials.iter().zip(credentials.iter().skip(1));
+        if let Some((_, other)) = pairs.find(|(one, other)| one.profile != other.profile) {
+            return Err(Refusal::new(Stage::Presentation, Reason::Malformed)
+                .detail("the papers are of two kinds, and no presentation can hold them together")
+                .with(|evidence| evidence.credential.clone_from(&other.id)));
         }
         let apart = Apart { snapshot: &self.snapshot, config: &self.config, status_unreachable: false };
         let mut budget = Budget::new(&self.config.limits);
@@ -426,11 +446,7 @@ impl Verdict {
         if let Some(asked) = self.asked.as_ref().filter(|_| self.holds) {
             let _ = write!(text, "\n  permits {}", output::escaped(asked));
         }
-        for duty in &self.obligations {
-            let target = duty.target.as_deref().map(|target| format!(" {target}")).unwrap_or_default();
-            let duty = format!("{}{target} by {}", duty.action, duty.policy);
-            let _ = write!(text, "\n  duty {}", output::escaped(&duty));
-        }
+        text.push_str(&output::duties(&self.obligations));
         for verdict in &self.phases {
             let mark = match verdict.outcome {
                 "ok" => output::coloured("ok", 32),

@@ -171,7 +171,7 @@ fn papers<'a>(
             parent: policy.delegated_under().map_or(Parent::None, Parent::Policy),
         })
         .collect();
-    let order = match assemble(&members).map_err(Failure::assembly)?.as_slice() {
+    let order = match assemble(&members).map_err(Failure::misplaced)?.as_slice() {
         [only] => only.clone(),
         _ => return Err(Failure::assembly("the policies are not one chain")),
     };
