@@ -1,7 +1,7 @@
 //! Making a delegated hop from a parent mandate, and refusing one that asks for more than the parent gives.
 
+use super::odrl::Policy;
 use super::odrl::contain::{Delegation, Excess, ExcessKind};
-use super::odrl::{Policy, PolicyError};
 use crate::audit::instant_text;
 use crate::credential::Credential;
 use crate::credential::issue::{self, DigestForm, IssueError, Mandate, MandatePolicy, SigningKey};
@@ -132,8 +132,5 @@ impl ParentMandate<'_> {
 pub(crate) fn read_policy(text: &str, media_type: RdfMediaType) -> Result<Policy, String> {
     let limits = Limits::default();
     let graph = parse_graph(text, media_type, &limits).map_err(|error| error.to_string())?;
-    Policy::read(&graph, &limits).map_err(|error| match error {
-        PolicyError::Malformed(problem) => problem.to_owned(),
-        PolicyError::TooLarge(limit) => format!("the policy exceeds the limit {limit}"),
-    })
+    Policy::read(&graph, &limits).map_err(|error| error.to_string())
 }

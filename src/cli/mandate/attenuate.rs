@@ -7,7 +7,7 @@ use crate::config::PolicyStore;
 use crate::credential::{Credential, Known, binding};
 use crate::limits::Limits;
 use crate::mandate::attenuate::{AttenuateError, Delegated, ParentMandate};
-use crate::mandate::odrl::{Excess, Narrowing, Policy, PolicyError, action_of_name, constraint_of_text};
+use crate::mandate::odrl::{Excess, Narrowing, Policy, action_of_name, constraint_of_text};
 use crate::rdf::{Budget, RdfMediaType};
 use crate::request::Instant;
 use std::collections::BTreeSet;
@@ -157,12 +157,7 @@ fn parent_policy(credential: &Credential, document: Option<&Path>) -> Result<Arc
         let why = error.evidence.detail.unwrap_or_default();
         Failure::new(format!("the parent's policy ({why}): --parent-policy names its document"))
     })?;
-    let policy = bound.policy.map_err(|error| match error {
-        PolicyError::Malformed(problem) => Failure::new(format!("the parent's policy: {problem}")),
-        PolicyError::TooLarge(limit) => {
-            Failure::new(format!("the parent's policy exceeds the limit {limit}"))
-        }
-    })?;
+    let policy = bound.policy.map_err(|error| Failure::new(format!("the parent's policy: {error}")))?;
     if !policy.is_claimed_by(&bound.claim) {
         return Err(Failure::new("the parent's policy has another id than its credential claims"));
     }

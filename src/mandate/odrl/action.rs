@@ -50,10 +50,11 @@ fn family(action: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    const ALL: [&str; 16] = [
+    /// Every action with a rule of its own, and one without.
+    pub(in crate::mandate::odrl) const ALL: [&str; 16] = [
         odrl::USE,
         odrl::READ,
         odrl::WRITE,
@@ -130,5 +131,23 @@ mod tests {
         assert_eq!(of_name("append"), acl::APPEND);
         assert_eq!(of_name("control"), acl::CONTROL);
         assert_eq!(of_name("https://x.example/share"), "https://x.example/share");
+    }
+
+    /// What `contain` finds of a delegated action holds for every action that it covers.
+    #[test]
+    fn what_holds_of_an_action_holds_of_all_that_it_covers() {
+        for asked in ALL {
+            for covered in ALL.into_iter().filter(|covered| permits(asked, covered)) {
+                for other in ALL {
+                    assert!(!permits(other, asked) || permits(other, covered));
+                    assert!(prohibits(other, asked) || !prohibits(other, covered));
+                    if asked != odrl::USE && prohibits(other, asked) {
+                        assert!(prohibits(other, covered), "{other} {asked} {covered}");
+                    }
+                    let overlap = permits(other, asked) || permits(asked, other);
+                    assert!(overlap || !permits(other, covered), "{other} {asked} {covered}");
+                }
+            }
+        }
     }
 }

@@ -6,12 +6,12 @@
 //! was exercised by others: both can only make a server refuse more.
 
 use super::action;
-use super::hops::{delegates, in_words, is_depth_bound, short};
-use super::model::{Constraint, Duty, Logic, Named, Operator, Policy, Rule, local_name};
-use super::value::{Kind, Typed, Value};
+use super::hops::delegates;
+use super::implication::{excluded, implied};
+use super::model::{Constraint, Named, Policy, Rule, local_name};
+use super::words::{duty_in_words, names_in_words, rule_in_words, short};
 use crate::message::target::is_normal;
 use crate::vocab::{odrl, odrld};
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -19,8 +19,7 @@ use std::fmt;
 const CASES: usize = 4096;
 
 /// One thing in which a delegated mandate asks for more than its parent gives, or cannot be shown not to.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Excess {
     pub(crate) what: ExcessKind,
     /// What is asked for, in words.
@@ -30,8 +29,7 @@ pub(crate) struct Excess {
 }
 
 /// The kinds of excess.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ExcessKind {
     /// The parent or the child is no link of a chain.
     Form,
@@ -214,7 +212,7 @@ impl Delegation<'_> {
     /// A `grantUse` permission of the parent that holds whenever the case holds, names the delegator and reaches this
     /// deep; else why the nearest does not.
     fn passed_on(&self, case: &Case<'_>, depth: usize) -> Option<Excess> {
-        let grants = |rule: &&Rule| names_action(rule, odrl::GRANT_USE);
+        let grants = |rule: &&Rule| rule.names_action(odrl::GRANT_USE);
         let fits = self.parent.permissions.iter().filter(grants).map(|rule| {
             self.fit(rule, case, odrl::GRANT_USE, true)?;
             self.reaches(rule, case, depth).map_or(Ok(()), |excess| Err((5, excess)))
@@ -240,7 +238,8 @@ impl Delegation<'_> {
             let expected = denial.expected.map(|expected| format!(" ({expected})")).unwrap_or_default();
             return Some(Excess::new(what, asked, format!("{}{expected}", denial.detail)));
         }
-        let bound = rule.constraints.iter().find(|bound| is_depth_bound(bound) && !depth_holds(bound, depth));
+        let bound =
+            rule.constraints.iter().find(|bound| bound.is_depth_bound() && !bound.admits_depth(depth));
         bound.map(|bound| {
             Excess::new(
                 ExcessKind::Depth,
@@ -272,7 +271,7 @@ impl Delegation<'_> {
                 place,
                 match meeting.first().and_then(|named| unmet_refinement(named, case)) {
                     Some(refinement) => self.dropped(case, refinement),
-                    None => Excess::new(kind, asked, super::hops::names(names)),
+                    None => Excess::new(kind, asked, names_in_words(names)),
                 },
             ))
         };
@@ -288,7 +287,7 @@ impl Delegation<'_> {
         let missing = rule
             .constraints
             .iter()
-            .filter(|constraint| !(passing_on && is_depth_bound(constraint)))
+            .filter(|constraint| !(passing_on && constraint.is_depth_bound()))
             .find(|constraint| !implied(&case.holding, constraint));
         missing.map_or(Ok(()), |constraint| Err((3, self.dropped(case, constraint))))
     }
@@ -302,7 +301,7 @@ impl Delegation<'_> {
             .collect();
         let own = if own.is_empty() { "no such constraint".to_owned() } else { own.join(" and ") };
         Excess::new(
-            if is_readable(constraint) { ExcessKind::Constraint } else { ExcessKind::Incomparable },
+            if constraint.is_readable() { ExcessKind::Constraint } else { ExcessKind::Incomparable },
             format!("{} with {own}", case.words()),
             constraint.to_string(),
         )
@@ -334,7 +333,7 @@ impl Delegation<'_> {
                 excesses.insert(Excess::new(
                     ExcessKind::Duty,
                     format!("{} without it", case.words()),
-                    format!("the duty {}", duty_words(duty)),
+                    format!("the duty {}", duty_in_words(duty)),
                 ));
             }
         }
@@ -376,7 +375,7 @@ impl Delegation<'_> {
             } else {
                 ExcessKind::Prohibited
             };
-            Excess::new(what, case.words(), in_words("a prohibition", prohibition))
+            Excess::new(what, case.words(), rule_in_words("a prohibition", prohibition))
         })
     }
 
@@ -464,11 +463,12 @@ fn nearest(fits: impl Iterator<Item = Result<(), (usize, Excess)>>) -> Option<Op
 /// Every action on every target of a permission. A rule that cannot be read or compared permits nothing that could be
 /// shown to be given.
 fn cases<'c>(rule: &'c Rule, room: &mut usize) -> Result<Vec<Case<'c>>, Excess> {
-    let refuse = |why: &str| Err(Excess::new(ExcessKind::Incomparable, in_words("a permission", rule), why));
+    let refuse =
+        |why: &str| Err(Excess::new(ExcessKind::Incomparable, rule_in_words("a permission", rule), why));
     if let Some(why) = &rule.undetermined {
         return refuse(why);
     }
-    if let Some(why) = rule.all_constraints().find(|constraint| !is_readable(constraint)) {
+    if let Some(why) = rule.all_constraints().find(|constraint| !constraint.is_readable()) {
         return refuse(&why.to_string());
     }
     let count = rule.actions.len().saturating_mul(rule.targets.len().max(1));
@@ -508,12 +508,12 @@ fn cases<'c>(rule: &'c Rule, room: &mut usize) -> Result<Vec<Case<'c>>, Excess> 
 
 /// How many hops deep a `grantUse` permission lets its delegate pass on.
 fn own_depth(rule: &Rule) -> Result<usize, Excess> {
-    let bounds: Vec<&Constraint> = rule.constraints.iter().filter(|bound| is_depth_bound(bound)).collect();
+    let bounds: Vec<&Constraint> = rule.constraints.iter().filter(|bound| bound.is_depth_bound()).collect();
     let mentions = rule.all_constraints().filter(|one| one.mentions(odrld::DELEGATION_DEPTH)).count();
     if mentions != bounds.len() {
         return Err(Excess::new(
             ExcessKind::Incomparable,
-            in_words("a permission", rule),
+            rule_in_words("a permission", rule),
             "a delegationDepth of its own: lt, lteq or eq, and one whole number",
         ));
     }
@@ -521,56 +521,12 @@ fn own_depth(rule: &Rule) -> Result<usize, Excess> {
         return Ok(1);
     }
     // Deeper than any chain is as deep as any.
-    let deepest = (1..=DEEPEST).rev().find(|depth| bounds.iter().all(|bound| depth_holds(bound, *depth)));
+    let deepest = (1..=DEEPEST).rev().find(|depth| bounds.iter().all(|bound| bound.admits_depth(*depth)));
     Ok(deepest.unwrap_or(0))
 }
 
 /// No chain is longer than this, whatever is configured.
 const DEEPEST: usize = 64;
-
-/// Whether `delegationDepth` may be this.
-pub(super) fn depth_holds(bound: &Constraint, depth: usize) -> bool {
-    let Constraint::Compare { operator, right, .. } = bound else { return false };
-    let depth = Value::integer(u64::try_from(depth).unwrap_or(u64::MAX)).read(Kind::Integer);
-    let bound = right.first().and_then(|right| right.read(Kind::Integer));
-    let order = depth.zip(bound).and_then(|(depth, bound)| depth.order(&bound));
-    match operator {
-        Operator::Lt => order == Some(Ordering::Less),
-        Operator::Lteq => order.is_some_and(Ordering::is_le),
-        Operator::Eq => order == Some(Ordering::Equal),
-        _ => false,
-    }
-}
-
-pub(super) fn names_action(rule: &Rule, action: &str) -> bool {
-    rule.actions.iter().any(|named| matches!(named, Named::Iri { iri, .. } if iri == action))
-}
-
-/// Whether a prohibition on `iri` could concern a target: it covers the queries and fragments of what it names.
-fn concerns(iri: &str, target: Option<&str>) -> bool {
-    let Some(target) = target else { return true };
-    // Neither is compared where it is not in normal form.
-    target == iri
-        || !is_normal(iri)
-        || target.strip_prefix(iri).is_some_and(|rest| rest.starts_with(['?', '#']))
-}
-
-pub(super) fn duty_words(duty: &Duty) -> String {
-    match &duty.target {
-        Some(target) => format!("{} on {target}", short(&duty.action)),
-        None => short(&duty.action).to_owned(),
-    }
-}
-
-fn is_readable(constraint: &Constraint) -> bool {
-    match constraint {
-        Constraint::Unreadable(_) => false,
-        Constraint::Compare { right, .. } => {
-            !right.is_empty() && right.iter().all(|right| right.kind().is_some())
-        }
-        Constraint::Logical { operands, .. } => !operands.is_empty() && operands.iter().all(is_readable),
-    }
-}
 
 /// Whether both are about one operand at their top.
 fn same_operand(one: &Constraint, other: &Constraint) -> bool {
@@ -583,238 +539,11 @@ fn same_operand(one: &Constraint, other: &Constraint) -> bool {
     }
 }
 
-/// Whether a constraint of a permission is true for every request for which all of `holding` are true.
-fn implied(holding: &[&Constraint], wanted: &Constraint) -> bool {
-    if !is_readable(wanted) {
-        return false;
-    }
-    match wanted {
-        Constraint::Logical { logic, operands } if logic.is_conjunction() => {
-            return operands.iter().all(|operand| implied(holding, operand));
-        }
-        Constraint::Logical { logic: Logic::Or, operands }
-            if operands.iter().any(|operand| implied(holding, operand)) =>
-        {
-            return true;
-        }
-        _ => {}
-    }
-    holding.iter().any(|held| match held {
-        held if *held == wanted => true,
-        Constraint::Logical { logic, operands } if logic.is_conjunction() => {
-            implied(&operands.iter().collect::<Vec<_>>(), wanted)
-        }
-        // Whichever of them holds, it follows.
-        Constraint::Logical { logic: Logic::Or, operands } => {
-            operands.iter().all(|operand| implied(&[operand], wanted))
-        }
-        held => match (Range::of(held), Range::of(wanted)) {
-            (Some(held), Some(wanted)) => held.is_within(&wanted),
-            _ => all_of(held, wanted),
-        },
-    })
-}
-
-/// Whether a constraint of a prohibition is false for every request for which all of `holding` are true.
-fn excluded(holding: &[&Constraint], wanted: &Constraint) -> bool {
-    if let Constraint::Logical { logic, operands } = wanted
-        && logic.is_conjunction()
-    {
-        return !operands.is_empty() && operands.iter().any(|operand| excluded(holding, operand));
-    }
-    holding.iter().any(|held| match held {
-        Constraint::Logical { logic, operands } if logic.is_conjunction() => {
-            excluded(&operands.iter().collect::<Vec<_>>(), wanted)
-        }
-        Constraint::Logical { logic: Logic::Or, operands } => {
-            !operands.is_empty() && operands.iter().all(|operand| excluded(&[operand], wanted))
-        }
-        held => match (Range::of(held), Range::of(wanted)) {
-            (Some(held), Some(wanted)) => held.is_apart(&wanted),
-            _ => false,
-        },
-    })
-}
-
-/// `isAllOf`: more wanted values are a narrower constraint.
-fn all_of(held: &Constraint, wanted: &Constraint) -> bool {
-    let (
-        Constraint::Compare { operand, operator: Operator::IsAllOf, right },
-        Constraint::Compare { operand: other, operator: Operator::IsAllOf, right: wanted },
-    ) = (held, wanted)
-    else {
-        return false;
-    };
-    operand == other && wanted.iter().all(|wanted| right.contains(wanted))
-}
-
-/// The values that a comparison lets every value of the request be, all read as one kind.
-struct Range<'c> {
-    operand: &'c str,
-    family: Family,
-    values: Values,
-}
-
-/// Kinds whose values every right operand of the family reads alike.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Family {
-    Number,
-    Instant,
-    /// Compared for equality alone.
-    Other(Kind),
-}
-
-enum Values {
-    Among(Vec<Typed>),
-    Outside(Vec<Typed>),
-    Below(Typed, bool),
-    Above(Typed, bool),
-}
-
-impl<'c> Range<'c> {
-    /// `None` for what is not a set of values of one kind.
-    fn of(constraint: &'c Constraint) -> Option<Self> {
-        let Constraint::Compare { operand, operator, right } = constraint else { return None };
-        let mut family = None;
-        let mut values = Vec::new();
-        for value in right {
-            let kind = value.kind()?;
-            let fits = match operand.as_str() {
-                odrl::DATE_TIME => kind == Kind::Instant,
-                odrl::COUNT | odrld::DELEGATION_DEPTH => kind == Kind::Integer,
-                _ => true,
-            };
-            let own = match kind {
-                Kind::Integer | Kind::Decimal => Family::Number,
-                Kind::Instant => Family::Instant,
-                other => Family::Other(other),
-            };
-            if !fits || family.is_some_and(|family| family != own) {
-                return None;
-            }
-            family = Some(own);
-            values.push(value.read(kind)?);
-        }
-        let family = family?;
-        let single = values.len() == 1;
-        let ordered = |values: Vec<Typed>| {
-            let bound = values.into_iter().next();
-            bound.filter(|_| single && matches!(family, Family::Number | Family::Instant))
-        };
-        let values = match operator {
-            Operator::Eq if single => Values::Among(values),
-            Operator::IsAnyOf => Values::Among(values),
-            Operator::Neq | Operator::IsNoneOf => Values::Outside(values),
-            Operator::Lt => Values::Below(ordered(values)?, false),
-            Operator::Lteq => Values::Below(ordered(values)?, true),
-            Operator::Gt => Values::Above(ordered(values)?, false),
-            Operator::Gteq => Values::Above(ordered(values)?, true),
-            _ => return None,
-        };
-        Some(Self { operand, family, values })
-    }
-
-    fn comparable(&self, other: &Self) -> bool {
-        self.operand == other.operand && self.family == other.family
-    }
-
-    /// Whether every value here is one there.
-    fn is_within(&self, other: &Self) -> bool {
-        let inside = |bound: &Typed, included: bool, limit: &Typed, limit_included: bool, side| match bound
-            .order(limit)
-        {
-            Some(Ordering::Equal) => limit_included || !included,
-            order => order == Some(side),
-        };
-        self.comparable(other)
-            && match (&self.values, &other.values) {
-                (Values::Among(own), _) => own.iter().all(|value| other.has(value) == Some(true)),
-                (Values::Outside(own), Values::Outside(others)) => {
-                    others.iter().all(|value| own.iter().any(|own| own.equals(value) == Some(true)))
-                }
-                (Values::Below(_, _) | Values::Above(_, _), Values::Outside(others)) => {
-                    others.iter().all(|value| self.has(value) == Some(false))
-                }
-                (Values::Below(own, included), Values::Below(limit, limit_included)) => {
-                    inside(own, *included, limit, *limit_included, Ordering::Less)
-                }
-                (Values::Above(own, included), Values::Above(limit, limit_included)) => {
-                    inside(own, *included, limit, *limit_included, Ordering::Greater)
-                }
-                _ => false,
-            }
-    }
-
-    /// Whether no value here is one there.
-    fn is_apart(&self, other: &Self) -> bool {
-        self.comparable(other)
-            && match (&self.values, &other.values) {
-                (Values::Among(own), _) => own.iter().all(|value| other.has(value) == Some(false)),
-                (_, Values::Among(others)) => others.iter().all(|value| self.has(value) == Some(false)),
-                (Values::Below(top, top_included), Values::Above(bottom, bottom_included))
-                | (Values::Above(bottom, bottom_included), Values::Below(top, top_included)) => {
-                    match top.order(bottom) {
-                        Some(Ordering::Equal) => !(*top_included && *bottom_included),
-                        order => order == Some(Ordering::Less),
-                    }
-                }
-                _ => false,
-            }
-    }
-
-    fn has(&self, value: &Typed) -> Option<bool> {
-        let among =
-            |values: &[Typed]| values.iter().try_fold(false, |found, own| Some(found || own.equals(value)?));
-        match &self.values {
-            Values::Among(values) => among(values),
-            Values::Outside(values) => among(values).map(|found| !found),
-            Values::Below(bound, true) => value.order(bound).map(Ordering::is_le),
-            Values::Below(bound, false) => value.order(bound).map(Ordering::is_lt),
-            Values::Above(bound, true) => value.order(bound).map(Ordering::is_ge),
-            Values::Above(bound, false) => value.order(bound).map(Ordering::is_gt),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::vocab::acl;
-
-    const ALL: [&str; 16] = [
-        odrl::USE,
-        odrl::READ,
-        odrl::WRITE,
-        odrl::WRITE_TO,
-        odrl::MODIFY,
-        odrl::DELETE,
-        odrl::APPEND,
-        odrl::APPEND_TO,
-        odrl::GRANT_USE,
-        odrl::NEXT_POLICY,
-        odrl::TRANSFER,
-        acl::READ,
-        acl::WRITE,
-        acl::APPEND,
-        acl::CONTROL,
-        "https://x.example/share",
-    ];
-
-    /// What is judged here of a child's action holds for every action that it covers.
-    #[test]
-    fn what_holds_of_an_action_holds_of_all_that_it_covers() {
-        for asked in ALL {
-            for covered in ALL.into_iter().filter(|covered| action::permits(asked, covered)) {
-                for other in ALL {
-                    assert!(!action::permits(other, asked) || action::permits(other, covered));
-                    assert!(action::prohibits(other, asked) || !action::prohibits(other, covered));
-                    if asked != odrl::USE && action::prohibits(other, asked) {
-                        assert!(action::prohibits(other, covered), "{other} {asked} {covered}");
-                    }
-                    let overlap = action::permits(other, asked) || action::permits(asked, other);
-                    assert!(overlap || !action::permits(other, covered), "{other} {asked} {covered}");
-                }
-            }
-        }
-    }
+/// Whether a prohibition on `iri` could concern a target: it covers the queries and fragments of what it names.
+fn concerns(iri: &str, target: Option<&str>) -> bool {
+    let Some(target) = target else { return true };
+    // Neither is compared where it is not in normal form.
+    target == iri
+        || !is_normal(iri)
+        || target.strip_prefix(iri).is_some_and(|rest| rest.starts_with(['?', '#']))
 }

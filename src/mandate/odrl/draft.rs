@@ -2,13 +2,13 @@
 //! (`contain`): nothing here decides what may be given.
 
 use super::action;
-use super::contain::{Excess, ExcessKind, names_action};
-use super::hops::{is_depth_bound, short};
+use super::contain::{Excess, ExcessKind};
 use super::model::{Constraint, Duty, Named, Operator, Policy, Rule, local_name};
 use super::value::Value;
+use super::words::{names_in_words, short};
 use crate::message::Digest;
 use crate::request::Instant;
-use crate::vocab::{odrl, odrld};
+use crate::vocab::{odrl, odrld, rdf};
 use oxrdf::{Literal, NamedNode, Term};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -125,7 +125,7 @@ impl Policy {
             let duties = duties.into_iter().filter(|duty| duty.action != odrl::NEXT_POLICY);
             write_rule(&mut body, "permission", &actions, &targets, &constraints, duties);
         }
-        let grants = own.iter().filter(|rule| names_action(rule, odrl::GRANT_USE));
+        let grants = own.iter().filter(|rule| rule.names_action(odrl::GRANT_USE));
         for rule in grants.filter(|_| wanted.depth > 0) {
             let Some(targets) = narrowed_targets(rule, &wanted.targets) else { continue };
             let bound = Constraint::Compare {
@@ -136,7 +136,7 @@ impl Policy {
             let constraints: Vec<&Constraint> = rule
                 .constraints
                 .iter()
-                .filter(|constraint| !is_depth_bound(constraint))
+                .filter(|constraint| !constraint.is_depth_bound())
                 .chain(&wanted.constraints)
                 .chain([&bound])
                 .collect();
@@ -176,12 +176,12 @@ impl Policy {
         for action in &wanted.actions {
             let covering: Vec<&&Rule> = own.iter().filter(|rule| covers_action(rule, action)).collect();
             if covering.is_empty() {
-                let given = super::hops::names(own.iter().flat_map(|rule| &rule.actions));
+                let given = names_in_words(own.iter().flat_map(|rule| &rule.actions));
                 uncovered.insert(Excess::new(ExcessKind::Action, short(action), given));
             }
             for target in wanted.targets.iter().filter(|_| !covering.is_empty()) {
                 if !covering.iter().any(|rule| covers_target(rule, target)) {
-                    let given = super::hops::names(covering.iter().flat_map(|rule| &rule.targets));
+                    let given = names_in_words(covering.iter().flat_map(|rule| &rule.targets));
                     let asked = format!("{} on {target}", short(action));
                     uncovered.insert(Excess::new(ExcessKind::Target, asked, given));
                 }
@@ -189,7 +189,7 @@ impl Policy {
         }
         for target in wanted.targets.iter().filter(|_| wanted.actions.is_empty()) {
             if !own.iter().any(|rule| covers_target(rule, target)) {
-                let given = super::hops::names(own.iter().flat_map(|rule| &rule.targets));
+                let given = names_in_words(own.iter().flat_map(|rule| &rule.targets));
                 uncovered.insert(Excess::new(ExcessKind::Target, target.clone(), given));
             }
         }
@@ -268,10 +268,10 @@ fn write_rule<'d>(
 ) {
     let list = |items: Vec<String>| items.join(" , ");
     let _ = write!(body, " ;\n    odrl:{kind} [");
-    let actions = actions.iter().map(|named| named_text(named, "rdf:value")).collect();
+    let actions = actions.iter().map(|named| named_text(named, rdf::VALUE)).collect();
     let _ = write!(body, "\n        odrl:action {}", list(actions));
     if !targets.is_empty() {
-        let targets = targets.iter().map(|named| named_text(named, "odrl:source")).collect();
+        let targets = targets.iter().map(|named| named_text(named, odrl::SOURCE)).collect();
         let _ = write!(body, " ;\n        odrl:target {}", list(targets));
     }
     if !constraints.is_empty() {
@@ -286,22 +286,19 @@ fn write_rule<'d>(
 }
 
 fn named_text(named: &Named, pointer: &str) -> String {
-    let pointer = if pointer == "rdf:value" { format!("<{RDF_VALUE}>") } else { pointer.to_owned() };
     match named {
         Named::Iri { iri, collection: false, refinements, .. } if refinements.is_empty() => {
             format!("<{iri}>")
         }
-        Named::Iri { iri, refinements, .. } if refinements.is_empty() => format!("[ {pointer} <{iri}> ]"),
+        Named::Iri { iri, refinements, .. } if refinements.is_empty() => format!("[ <{pointer}> <{iri}> ]"),
         Named::Iri { iri, refinements, .. } => {
             let refinements: Vec<String> = refinements.iter().map(constraint_text).collect();
-            format!("[ {pointer} <{iri}> ; odrl:refinement {} ]", refinements.join(" , "))
+            format!("[ <{pointer}> <{iri}> ; odrl:refinement {} ]", refinements.join(" , "))
         }
         // It cannot be read there either.
         Named::Unreadable => "[ ]".to_owned(),
     }
 }
-
-const RDF_VALUE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#value";
 
 fn constraint_text(constraint: &Constraint) -> String {
     match constraint {

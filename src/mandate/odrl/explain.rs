@@ -1,12 +1,12 @@
 //! Why the policies deny, and the smallest change that would let them permit: what is said to help was tried, by the
 //! evaluator itself.
 
-use super::contain::{depth_holds, names_action};
 use super::delegation::{PolicyGrant, PolicyStage};
 use super::evaluate::{Judge, Question, RuleKind, Truth};
-use super::hops::{Chain, ChainGrant, Denial, in_words, is_depth_bound, names, seen_by, short};
+use super::hops::{Chain, ChainGrant, Denial};
 use super::model::{Constraint, Logic, Named, Operator, Policy, Rule, Words, local_name};
 use super::value::{Kind, Typed, Value};
+use super::words::{names_in_words, rule_in_words, seen_by, short};
 use crate::audit::instant_text;
 use crate::config::Config;
 use crate::explain::{Explanation, Unmet};
@@ -121,7 +121,7 @@ impl Trial<'_> {
         let sure = judge.rule(rule).truth() == Truth::True;
         let verb = if sure { "prohibits" } else { "cannot be shown not to prohibit" };
         Explanation {
-            sentence: format!("{place}: {} {verb} {asked}", in_words("the prohibition", rule)),
+            sentence: format!("{place}: {} {verb} {asked}", rule_in_words("the prohibition", rule)),
             unmet: unmet.collect(),
             change,
         }
@@ -164,7 +164,7 @@ impl Trial<'_> {
             sentence: format!(
                 "{place}: {}; the nearest is {}",
                 denial.detail,
-                in_words("the permission", shown.rule)
+                rule_in_words("the permission", shown.rule)
             ),
             unmet: shown.unmet.clone(),
             change,
@@ -288,7 +288,7 @@ impl<'c> Candidate<'c> {
             add("a rule that can be judged".to_owned(), why);
         }
         if found.action != Truth::True {
-            add(format!("action {}", names(&rule.actions)), short(asked.action));
+            add(format!("action {}", names_in_words(&rule.actions)), short(asked.action));
             if edge {
                 // It asks for grantUse, whatever the message asks for.
                 let also = Named::iri(odrl::GRANT_USE.to_owned(), false, Vec::new());
@@ -299,18 +299,18 @@ impl<'c> Candidate<'c> {
             }
         }
         if found.target != Truth::True {
-            add(format!("target {}", names(&rule.targets)), &asked.request.target);
+            add(format!("target {}", names_in_words(&rule.targets)), &asked.request.target);
             changes.extend(iris(&rule.targets).map(Change::Target));
         }
         if found.assignee != Truth::True {
-            add(format!("assignee {}", names(&rule.assignees)), asked.agent);
+            add(format!("assignee {}", names_in_words(&rule.assignees)), asked.agent);
             let agent = asked.agent.to_owned();
             let named = Named::iri(agent.clone(), false, Vec::new());
             changes.push(with(&|rule| rule.assignees.push(named.clone()), format!("named {agent}")));
         }
         for constraint in rule.constraints.iter().filter(|one| judge.constraint(one) != Truth::True) {
             add(constraint.to_string(), &seen_by(judge, constraint));
-            if is_depth_bound(constraint) && edge {
+            if constraint.is_depth_bound() && edge {
                 continue;
             }
             changes.extend(meeting(judge, constraint));
@@ -335,7 +335,7 @@ impl<'c> Candidate<'c> {
         changes: &mut Vec<Change>,
         with: &EditedBy<'_>,
     ) {
-        if !names_action(rule, odrl::GRANT_USE) {
+        if !rule.names_action(odrl::GRANT_USE) {
             return;
         }
         let below = length.saturating_sub(failing.hop + 1);
@@ -345,9 +345,9 @@ impl<'c> Candidate<'c> {
             let named = Named::iri(agent.to_owned(), false, Vec::new());
             changes.push(with(&|rule| rule.assignees.push(named.clone()), format!("named {agent}")));
         }
-        let bounds: Vec<&Constraint> = rule.constraints.iter().filter(|one| is_depth_bound(one)).collect();
+        let bounds: Vec<&Constraint> = rule.constraints.iter().filter(|one| one.is_depth_bound()).collect();
         let absent = bounds.is_empty() && below > 1;
-        if absent || bounds.iter().any(|bound| !depth_holds(bound, below)) {
+        if absent || bounds.iter().any(|bound| !bound.admits_depth(below)) {
             if absent {
                 let asked = "delegationDepth (absent, so 1)".to_owned();
                 unmet.push(Unmet { asked, seen: format!("delegationDepth {below}") });
@@ -358,7 +358,7 @@ impl<'c> Candidate<'c> {
                 right: vec![Value::integer(u64::try_from(below).unwrap_or(u64::MAX))],
             };
             let deeper = |rule: &mut Rule| {
-                rule.constraints.retain(|one| !is_depth_bound(one));
+                rule.constraints.retain(|one| !one.is_depth_bound());
                 rule.constraints.push(bound.clone());
             };
             changes.push(with(&deeper, format!("allowed {bound}")));

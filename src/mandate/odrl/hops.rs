@@ -1,9 +1,9 @@
 //! A delegation chain of policies against one request (`mandate.md` 6), as a pure function.
 
-use super::contain::{depth_holds, names_action};
 use super::evaluate::{CountSource, Judge, OdrlRequest, Question, RuleKind, Truth, Work, unchanged_until};
-use super::model::{Conflict, Constraint, Duty, Named, Operator, Policy, Rule, Words, local_name};
+use super::model::{Conflict, Constraint, Duty, Named, Policy, Rule};
 use super::value::Value;
+use super::words::{expected_by, names_in_words, rule_in_words, seen_by, short};
 use crate::decision::Obligation;
 use crate::limits::Limits;
 use crate::request::Instant;
@@ -244,13 +244,13 @@ impl<'a> Chain<'a> {
         let (from, to, assigner) = self.link(parent, child)?;
         let below = self.policies.len() - child;
         let grants: Matched<'_> =
-            from.permissions.iter().filter(|rule| names_action(rule, odrl::GRANT_USE)).collect();
+            from.permissions.iter().filter(|rule| rule.names_action(odrl::GRANT_USE)).collect();
         if grants.is_empty() {
             return Err(self.deny(parent, "no permission of the policy covers grantUse"));
         }
         self.usable(parent, grants, |rule| {
             delegates(rule, &from.obligations, assigner, below, to.id())?;
-            match rule.constraints.iter().find(|bound| is_depth_bound(bound) && !depth_holds(bound, below)) {
+            match rule.constraints.iter().find(|bound| bound.is_depth_bound() && !bound.admits_depth(below)) {
                 None => Ok(()),
                 Some(bound) => Err(Box::new(Denial {
                     constraint: Some(bound.to_string()),
@@ -375,7 +375,7 @@ impl<'a> Chain<'a> {
             (Some(why), false) => format!("a prohibition cannot be ruled out for {action}: {why}"),
             (None, false) => format!("a prohibition cannot be ruled out for {action}"),
         };
-        denial.constraint = Some(in_words("prohibition", rule));
+        denial.constraint = Some(rule_in_words("prohibition", rule));
         denial.seen = Some(format!("{action} on {} by {}", asked.request.target, asked.agent));
         denial
     }
@@ -404,15 +404,15 @@ impl<'a> Chain<'a> {
             0 => {
                 denial.detail = format!("no permission of the policy covers {action}");
                 let all = policy.permissions.iter().flat_map(|rule| &rule.actions);
-                fill(&mut denial, "action", asked.action, names(all));
+                fill(&mut denial, "action", asked.action, names_in_words(all));
             }
             1 => {
                 denial.detail = format!("the policy permits {action} on another target only");
-                fill(&mut denial, "target", &asked.request.target, names(&rule.targets));
+                fill(&mut denial, "target", &asked.request.target, names_in_words(&rule.targets));
             }
             2 => {
                 denial.detail = format!("the policy permits {action} on this target to another party only");
-                fill(&mut denial, "assignee", asked.agent, names(&rule.assignees));
+                fill(&mut denial, "assignee", asked.agent, names_in_words(&rule.assignees));
             }
             3 => {
                 denial.detail = format!("a constraint of the permission of {action} does not hold");
@@ -448,7 +448,7 @@ pub(super) fn delegates(
     if !named {
         return Err(Box::new(Denial {
             constraint: Some("assignee of the grantUse permission".into()),
-            seen: Some(names(&rule.assignees)),
+            seen: Some(names_in_words(&rule.assignees)),
             expected: Some(assigner.to_owned()),
             detail: "the permission to delegate does not name this delegate".into(),
             ..Denial::default()
@@ -456,7 +456,7 @@ pub(super) fn delegates(
     }
     let depth: Vec<&Constraint> =
         rule.all_constraints().filter(|constraint| constraint.mentions(odrld::DELEGATION_DEPTH)).collect();
-    let top_level = rule.constraints.iter().filter(|constraint| is_depth_bound(constraint)).count();
+    let top_level = rule.constraints.iter().filter(|constraint| constraint.is_depth_bound()).count();
     if depth.len() != top_level {
         return Err(Box::new(Denial {
             constraint: depth.first().map(ToString::to_string),
@@ -485,77 +485,4 @@ pub(super) fn delegates(
             ..Denial::default()
         })),
     }
-}
-
-/// `delegationDepth lt|lteq|eq n`, with one whole number that is not negative.
-pub(super) fn is_depth_bound(constraint: &Constraint) -> bool {
-    let Constraint::Compare { operand, operator, right } = constraint else { return false };
-    let [Value::Literal { text, .. }] = right.as_slice() else { return false };
-    operand == odrld::DELEGATION_DEPTH
-        && matches!(operator, Operator::Lt | Operator::Lteq | Operator::Eq)
-        && right.iter().all(Value::is_integer)
-        && !text.starts_with('-')
-}
-
-/// What the request has for the operands of a constraint.
-pub(super) fn seen_by(judge: &Judge<'_>, constraint: &Constraint) -> String {
-    let mut seen = Vec::new();
-    let mut open = vec![constraint];
-    while let Some(at) = open.pop() {
-        match at {
-            Constraint::Logical { operands, .. } => open.extend(operands),
-            Constraint::Compare { operand, .. } => {
-                let name = local_name(operand).unwrap_or(operand);
-                let values = judge.values(operand);
-                let words = Words(values.as_deref().unwrap_or_default()).to_string();
-                let entry = format!("{name} {words}");
-                if !seen.contains(&entry) {
-                    seen.push(entry);
-                }
-            }
-            Constraint::Unreadable(_) => {}
-        }
-    }
-    seen.sort();
-    seen.join("; ")
-}
-
-fn expected_by(constraint: &Constraint) -> Option<String> {
-    match constraint {
-        Constraint::Compare { operator, right, .. } => {
-            Some(format!("{} {}", local_name(operator.iri()).unwrap_or_default(), Words(right)))
-        }
-        _ => None,
-    }
-}
-
-/// A rule in words.
-pub(super) fn in_words(kind: &str, rule: &Rule) -> String {
-    let mut words = format!("{kind} of {}", names(&rule.actions));
-    if !rule.targets.is_empty() {
-        words.push_str(&format!(" on {}", names(&rule.targets)));
-    }
-    if !rule.assignees.is_empty() {
-        words.push_str(&format!(" to {}", names(&rule.assignees)));
-    }
-    for (place, constraint) in rule.constraints.iter().enumerate() {
-        words.push_str(&format!("{}{constraint}", if place == 0 { " where " } else { " and " }));
-    }
-    words
-}
-
-pub(super) fn names<'n>(names: impl IntoIterator<Item = &'n Named>) -> String {
-    let words: BTreeSet<&str> = names
-        .into_iter()
-        .map(|name| match name {
-            Named::Iri { iri, .. } => short(iri),
-            Named::Unreadable => "something unreadable",
-        })
-        .collect();
-    words.into_iter().collect::<Vec<_>>().join(", ")
-}
-
-/// An ODRL term by its local name; every other IRI whole.
-pub(super) fn short(iri: &str) -> &str {
-    iri.strip_prefix(odrl::NS).unwrap_or(iri)
 }

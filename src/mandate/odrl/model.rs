@@ -3,10 +3,11 @@
 //! The types are ordered by content alone, and the reader sorts by that order, so neither the order of triples nor the
 //! labels of blank nodes can show in a decision or in its evidence.
 
-use super::value::Value;
+use super::value::{Kind, Value};
 use crate::message::target::is_normal;
-use crate::vocab::odrl;
+use crate::vocab::{odrl, odrld};
 use oxrdf::NamedOrBlankNode;
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -175,6 +176,11 @@ impl Rule {
         });
         self.constraints.iter().chain(refinements)
     }
+
+    /// Whether the rule names this very action, whatever else it covers.
+    pub(super) fn names_action(&self, action: &str) -> bool {
+        self.actions.iter().any(|named| matches!(named, Named::Iri { iri, .. } if iri == action))
+    }
 }
 
 impl Operator {
@@ -235,6 +241,41 @@ impl Constraint {
             Self::Compare { operand: own, .. } => own == operand,
             Self::Logical { operands, .. } => operands.iter().any(|inner| inner.mentions(operand)),
             Self::Unreadable(_) => false,
+        }
+    }
+
+    /// Whether every value and every inner constraint can be read.
+    pub(super) fn is_readable(&self) -> bool {
+        match self {
+            Self::Unreadable(_) => false,
+            Self::Compare { right, .. } => {
+                !right.is_empty() && right.iter().all(|right| right.kind().is_some())
+            }
+            Self::Logical { operands, .. } => !operands.is_empty() && operands.iter().all(Self::is_readable),
+        }
+    }
+
+    /// `delegationDepth lt|lteq|eq n`, with one whole number that is not negative.
+    pub(super) fn is_depth_bound(&self) -> bool {
+        let Self::Compare { operand, operator, right } = self else { return false };
+        let [Value::Literal { text, .. }] = right.as_slice() else { return false };
+        operand == odrld::DELEGATION_DEPTH
+            && matches!(operator, Operator::Lt | Operator::Lteq | Operator::Eq)
+            && right.iter().all(Value::is_integer)
+            && !text.starts_with('-')
+    }
+
+    /// Whether a depth bound lets `delegationDepth` be this.
+    pub(super) fn admits_depth(&self, depth: usize) -> bool {
+        let Self::Compare { operator, right, .. } = self else { return false };
+        let depth = Value::integer(u64::try_from(depth).unwrap_or(u64::MAX)).read(Kind::Integer);
+        let bound = right.first().and_then(|right| right.read(Kind::Integer));
+        let order = depth.zip(bound).and_then(|(depth, bound)| depth.order(&bound));
+        match operator {
+            Operator::Lt => order == Some(Ordering::Less),
+            Operator::Lteq => order.is_some_and(Ordering::is_le),
+            Operator::Eq => order == Some(Ordering::Equal),
+            _ => false,
         }
     }
 }

@@ -6,18 +6,20 @@
 
 use super::model::{Conflict, Duty, Named, Policy, Rule};
 use crate::limits::Limits;
-use crate::vocab::{dcterms, odrl, odrld, rdf, schema};
+use crate::vocab::{ANNOTATIONS, odrl, odrld, rdf};
 use oxrdf::{Graph, NamedNodeRef, NamedOrBlankNodeRef, TermRef};
 use std::collections::{BTreeSet, HashSet};
 
 mod constraint;
 
 /// Why a document is no policy of a chain. (One that phase D cannot use is read, and says so itself.)
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PolicyError {
     /// `CHAIN_MALFORMED`: not exactly one policy node, or its id or one of its single properties is not single.
+    #[error("{0}")]
     Malformed(&'static str),
     /// `LIMIT_EXCEEDED`: the limit's name.
+    #[error("it exceeds the limit {0}")]
     TooLarge(&'static str),
 }
 
@@ -60,7 +62,6 @@ const POLICY_PROPERTIES: [&str; 11] = [
 const RULE_PROPERTIES: [&str; 7] =
     [odrl::UID, odrl::ASSIGNER, odrl::ASSIGNEE, odrl::TARGET, odrl::ACTION, odrl::CONSTRAINT, odrl::DUTY];
 
-const RDF_VALUE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#value";
 const ASSET_COLLECTION: &str = "http://www.w3.org/ns/odrl/2/AssetCollection";
 const PARTY_COLLECTION: &str = "http://www.w3.org/ns/odrl/2/PartyCollection";
 
@@ -440,7 +441,7 @@ impl<'g> Reader<'g> {
     fn name(&mut self, node: NamedOrBlankNodeRef<'g>, action: bool) -> Result<Named, PolicyError> {
         self.reached.insert(node);
         let (pointer, known): (_, &[&str]) = if action {
-            (RDF_VALUE, &[RDF_VALUE, odrl::REFINEMENT])
+            (rdf::VALUE, &[rdf::VALUE, odrl::REFINEMENT])
         } else {
             (odrl::SOURCE, &[odrl::SOURCE, odrl::REFINEMENT, odrl::PART_OF])
         };
@@ -517,14 +518,13 @@ impl<'g> Reader<'g> {
 
     /// Properties of a node beyond `known`, `rdf:type` and annotations.
     fn unknown_properties(&self, node: NamedOrBlankNodeRef<'g>, known: &[&str]) -> Vec<&'g str> {
-        let annotations = [rdf::RDFS_NS, dcterms::NS, rdf::SKOS_NS, schema::NS];
         self.graph
             .triples_for_subject(node)
             .map(|triple| triple.predicate.as_str())
             .filter(|property| {
                 *property != rdf::TYPE
                     && !known.contains(property)
-                    && !annotations.iter().any(|namespace| property.starts_with(namespace))
+                    && !ANNOTATIONS.iter().any(|namespace| property.starts_with(namespace))
             })
             .collect()
     }

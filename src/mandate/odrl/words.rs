@@ -1,10 +1,10 @@
 //! A policy in words, for people and for programs that show it to people. It judges nothing.
 
-use super::contain::{duty_words, names_action};
-use super::hops::{is_depth_bound, short};
-use super::model::{Constraint, Duty, Named, Policy, Rule};
+use super::evaluate::Judge;
+use super::model::{Constraint, Duty, Named, Policy, Rule, Words, local_name};
 use crate::vocab::odrl;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// What a policy says.
 #[derive(Debug, Clone, Serialize)]
@@ -58,11 +58,11 @@ impl Policy {
 }
 
 fn outline(rule: &Rule, permission: bool) -> RuleOutline {
-    let passing_on = permission && names_action(rule, odrl::GRANT_USE);
+    let passing_on = permission && rule.names_action(odrl::GRANT_USE);
     let bounds: Vec<String> = rule
         .constraints
         .iter()
-        .filter(|constraint| is_depth_bound(constraint))
+        .filter(|constraint| constraint.is_depth_bound())
         .map(ToString::to_string)
         .collect();
     RuleOutline {
@@ -80,7 +80,7 @@ fn outline(rule: &Rule, permission: bool) -> RuleOutline {
 }
 
 fn duties(duties: &[Duty]) -> Vec<String> {
-    duties.iter().map(duty_words).collect()
+    duties.iter().map(duty_in_words).collect()
 }
 
 fn named(named: &Named) -> String {
@@ -95,4 +95,77 @@ fn named(named: &Named) -> String {
             }
         }
     }
+}
+
+/// A duty: its action, and its target where it has one.
+pub(super) fn duty_in_words(duty: &Duty) -> String {
+    match &duty.target {
+        Some(target) => format!("{} on {target}", short(&duty.action)),
+        None => short(&duty.action).to_owned(),
+    }
+}
+
+/// What the request has for the operands of a constraint.
+pub(super) fn seen_by(judge: &Judge<'_>, constraint: &Constraint) -> String {
+    let mut seen = Vec::new();
+    let mut open = vec![constraint];
+    while let Some(at) = open.pop() {
+        match at {
+            Constraint::Logical { operands, .. } => open.extend(operands),
+            Constraint::Compare { operand, .. } => {
+                let name = local_name(operand).unwrap_or(operand);
+                let values = judge.values(operand);
+                let words = Words(values.as_deref().unwrap_or_default()).to_string();
+                let entry = format!("{name} {words}");
+                if !seen.contains(&entry) {
+                    seen.push(entry);
+                }
+            }
+            Constraint::Unreadable(_) => {}
+        }
+    }
+    seen.sort();
+    seen.join("; ")
+}
+
+/// What a comparison wants; `None` where several together want it.
+pub(super) fn expected_by(constraint: &Constraint) -> Option<String> {
+    match constraint {
+        Constraint::Compare { operator, right, .. } => {
+            Some(format!("{} {}", local_name(operator.iri()).unwrap_or_default(), Words(right)))
+        }
+        _ => None,
+    }
+}
+
+/// `kind` and what the rule is of, on and for.
+pub(super) fn rule_in_words(kind: &str, rule: &Rule) -> String {
+    let mut words = format!("{kind} of {}", names_in_words(&rule.actions));
+    if !rule.targets.is_empty() {
+        words.push_str(&format!(" on {}", names_in_words(&rule.targets)));
+    }
+    if !rule.assignees.is_empty() {
+        words.push_str(&format!(" to {}", names_in_words(&rule.assignees)));
+    }
+    for (place, constraint) in rule.constraints.iter().enumerate() {
+        words.push_str(&format!("{}{constraint}", if place == 0 { " where " } else { " and " }));
+    }
+    words
+}
+
+/// Names, each once and in order.
+pub(super) fn names_in_words<'n>(names: impl IntoIterator<Item = &'n Named>) -> String {
+    let words: BTreeSet<&str> = names
+        .into_iter()
+        .map(|name| match name {
+            Named::Iri { iri, .. } => short(iri),
+            Named::Unreadable => "something unreadable",
+        })
+        .collect();
+    words.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+/// An ODRL term by its local name; every other IRI whole.
+pub(super) fn short(iri: &str) -> &str {
+    iri.strip_prefix(odrl::NS).unwrap_or(iri)
 }
