@@ -292,6 +292,14 @@ pub(crate) fn read_paper(path: &Path) -> Result<serde_json::Value, Failure> {
     read_json(path)
 }
 
+/// The text of a file that [`read_paper`] reads as this paper.
+pub(crate) fn paper_text(paper: &serde_json::Value) -> Result<String, Failure> {
+    match paper {
+        serde_json::Value::String(jws) => Ok(jws.clone()),
+        paper => Ok(serde_json::to_string_pretty(paper)?),
+    }
+}
+
 /// An instant that is given as an argument.
 pub(crate) fn instant(text: &str) -> Result<Instant, &'static str> {
     text.parse()

@@ -4,6 +4,7 @@ use super::odrl::Policy;
 use super::odrl::contain::{Delegation, Excess, ExcessKind};
 use crate::audit::instant_text;
 use crate::credential::Credential;
+use crate::credential::credential::Profile;
 use crate::credential::issue::{self, DigestForm, IssueError, Mandate, MandatePolicy, SigningKey};
 use crate::limits::Limits;
 use crate::rdf::{RdfMediaType, parse_graph};
@@ -44,7 +45,8 @@ pub(crate) enum AttenuateError {
 
 impl ParentMandate<'_> {
     /// Signs a credential for `wanted` with the key of the parent's delegate, unless it asks for more than the parent
-    /// gives.
+    /// gives. It is of the parent's form, because papers of two forms do not go together: a `vc+jwt`, as a JSON string,
+    /// under one.
     ///
     /// # Errors
     /// [`AttenuateError`]
@@ -78,7 +80,11 @@ impl ParentMandate<'_> {
             valid_from: Some(wanted.valid_from),
             valid_until: Some(wanted.valid_until),
         };
-        issue::issue_mandate(key, &mandate, now).map_err(AttenuateError::Issue)
+        let signed = match self.credential.profile {
+            Profile::Jose => issue::issue_mandate_jose(key, &mandate, now).map(Value::String),
+            Profile::JsonLd | Profile::ContextFree => issue::issue_mandate(key, &mandate, now),
+        };
+        signed.map_err(AttenuateError::Issue)
     }
 
     /// Everything in which the hop asks for more than this mandate gives.

@@ -399,3 +399,51 @@ fn attenuate_signs_nothing_that_asks_for_more() {
     assert_eq!(people.scratch.status(&verify), 0);
     assert_eq!(people.agent_attenuates(&["--constraint", "purpose"]).status, 2);
 }
+
+/// A parent in a JWS has children in one, and a chain of both kinds, which no presentation carries, does not hold.
+#[test]
+fn a_delegated_hop_is_of_its_parents_kind() {
+    let people = People::new("attenuate-jose");
+    people.owner_mandates(&format!("{READ} ; {GRANT}"), false);
+    assert_eq!(people.agent_attenuates(&[]).status, 0);
+    let issue = format!(
+        "mandate issue --jose --key owner.json --delegate {} --policy policy.ttl --until {} --out root.jwt",
+        people.agent,
+        until()
+    );
+    people.scratch.run(&issue.split(' ').collect::<Vec<_>>());
+    let attenuate = format!(
+        "mandate attenuate --parent root.jwt --key agent.json --delegate {} --out leaf.jwt",
+        people.org
+    );
+    people.scratch.run(&attenuate.split(' ').collect::<Vec<_>>());
+    let leaf = std::fs::read_to_string(people.scratch.path("leaf.jwt")).unwrap();
+    assert_eq!(leaf.trim_end().split('.').count(), 3, "{leaf}");
+    let verify = |papers: [&str; 2]| {
+        let asked = ["--action", "read", "--target", "https://me.example/diary", "--json"];
+        people.json(&[&["mandate", "verify", "--root", &people.owner], &papers[..], &asked].concat())
+    };
+    assert_eq!(verify(["root.jwt", "leaf.jwt"]).0, 0);
+    assert_eq!(verify(["root.json", "leaf.json"]).0, 0);
+    for mixed in [["root.jwt", "leaf.json"], ["root.json", "leaf.jwt"]] {
+        let (status, verdict) = verify(mixed);
+        assert_eq!((status, &verdict["refusal"]["reason"]), (1, &json!("MALFORMED")), "{verdict}");
+    }
+    people.scratch.run(&[
+        "mandate",
+        "present",
+        "--key",
+        "org.json",
+        "--credential",
+        "root.jwt",
+        "--credential",
+        "leaf.jwt",
+        "--challenge",
+        "0123456789abcdefghijkl",
+        "--domain",
+        "https://me.example/agent",
+        "--out",
+        "vp.jwt",
+    ]);
+    assert_eq!(people.scratch.status(&["mandate", "inspect", "vp.jwt"]), 0);
+}

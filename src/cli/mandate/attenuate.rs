@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The parent mandate: a credential
+    /// The parent mandate: a JSON credential, or the JWS of a `.jwt` file; the mandate that is made is of the same kind
     #[arg(long)]
     parent: PathBuf,
     /// The parent's policy document, where its credential refers to it
@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             if let Some(path) = &arguments.policy_out {
                 output::write(Some(path), &text)?;
             }
-            output::write(arguments.out.as_deref(), &serde_json::to_string_pretty(&paper)?)?;
+            output::write(arguments.out.as_deref(), &output::paper_text(&paper)?)?;
             Ok(Exit::Success)
         }
         Err(AttenuateError::Excess(excesses)) => Ok(refuse(&excesses)),

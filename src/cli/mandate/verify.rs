@@ -107,7 +107,7 @@ const ASKED: &str =
     "No message was judged: neither a presentation's proof, challenge and domain, nor an intent.";
 
 /// A configuration, what is known at the instant, and the policies beside the papers.
-struct World {
+struct Inputs {
     config: Config,
     snapshot: Snapshot,
     parts: Vec<RdfPart>,
@@ -121,8 +121,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         (None, None) => return Err(Failure::new("--config or --root is needed")),
     };
     let files = papers::read(&arguments.papers, config.context_free)?;
-    let world = World { parts: papers::policies(&arguments.policy)?, config, snapshot };
-    let verdict = world.judge(arguments, &files);
+    let inputs = Inputs { parts: papers::policies(&arguments.policy)?, config, snapshot };
+    let verdict = inputs.judge(arguments, &files);
     let text = match arguments.json {
         true => output::json(&verdict)?,
         false => verdict.in_words(),
@@ -164,7 +164,7 @@ fn of_root(root: &str, arguments: &Arguments, at: Instant) -> Result<(Config, Sn
 /// Nothing is owned here, and nobody asks here: the root is given.
 const NOWHERE: &str = "https://writgate.invalid/";
 
-impl World {
+impl Inputs {
     fn judge(&self, arguments: &Arguments, files: &[PaperFile]) -> Verdict {
         let credentials: Vec<Arc<Credential>> =
             files.iter().flat_map(PaperFile::credentials).cloned().collect();
@@ -236,6 +236,11 @@ impl World {
             return Err(Refusal::new(Stage::Presentation, Reason::LimitExceeded)
                 .detail("more credentials than are judged"));
         }
+        let profile = |credential: &Arc<Credential>| credential.profile;
+        if credentials.windows(2).any(|pair| matches!(pair, [one, other] if profile(one) != profile(other))) {
+            return Err(Refusal::new(Stage::Presentation, Reason::Malformed)
+                .detail("no presentation carries them: they are of two kinds (JSON-LD, context-free, JWS)"));
+        }
         let apart = Apart { snapshot: &self.snapshot, config: &self.config, status_unreachable: false };
         let mut budget = Budget::new(&self.config.limits);
         apart.papers_of_message(root, credentials, &self.parts, &mut budget)
@@ -278,7 +283,7 @@ struct Asked {
 impl Asked {
     fn new(
         chain: &VerifiedChain,
-        world: &World,
+        inputs: &Inputs,
         holder: Option<&str>,
         root: &str,
         (action, target): (&str, &str),
@@ -300,7 +305,7 @@ impl Asked {
         let request = Request {
             message: MessageInput::Bytes(Vec::new()),
             facts: CallerFacts::new("cli", Actor::Unauthenticated, ""),
-            snapshot: world.snapshot.clone(),
+            snapshot: inputs.snapshot.clone(),
         };
         let of_second = chain.actor_hops().last().and_then(|hop| hop.credential.authorizes.as_deref());
         let actor = holder.or(of_second).unwrap_or(chain.leaf_delegate()).to_owned();
@@ -308,12 +313,12 @@ impl Asked {
     }
 
     /// Phase D and composition.
-    fn grant(&self, world: &World, chain: &VerifiedChain) -> Result<PolicyGrant, Refusal> {
-        PolicyGrant::evaluate(chain, &self.actions, &self.actor, &self.request, &world.config)
+    fn grant(&self, inputs: &Inputs, chain: &VerifiedChain) -> Result<PolicyGrant, Refusal> {
+        PolicyGrant::evaluate(chain, &self.actions, &self.actor, &self.request, &inputs.config)
     }
 
-    fn explanation(&self, world: &World, chain: &VerifiedChain) -> Option<Explanation> {
-        PolicyGrant::explain(chain, &self.actions, &self.actor, &self.request, &world.config)
+    fn explanation(&self, inputs: &Inputs, chain: &VerifiedChain) -> Option<Explanation> {
+        PolicyGrant::explain(chain, &self.actions, &self.actor, &self.request, &inputs.config)
     }
 }
 
