@@ -22,7 +22,7 @@ pub(crate) enum Command {
         /// Where the document is from
         #[arg(long)]
         url: String,
-        /// The media type that it came with; by the file's ending if absent (.json, .jsonld, .ttl)
+        /// The media type that it came with; by the file's ending if absent (.json, .jsonld, .ttl, .jwt)
         #[arg(long)]
         media_type: Option<String>,
         /// When it was retrieved (RFC 3339); now if absent
@@ -86,8 +86,8 @@ pub(crate) fn run(command: &Command) -> Outcome {
 }
 
 fn folder(config: &Path) -> Result<PathBuf, Failure> {
-    let folder = ConfigFile::read(config)?.cache_path();
-    folder.ok_or_else(|| Failure::new(format!("{}: no `cache` is configured", config.display())))
+    let folder = ConfigFile::read(config)?.document_cache_path();
+    folder.ok_or_else(|| Failure::new(format!("{}: no `document_cache` is configured", config.display())))
 }
 
 fn media_type_of(file: &Path) -> Result<&'static str, Failure> {

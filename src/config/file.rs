@@ -30,7 +30,7 @@ pub struct ConfigFile {
     /// A folder of controller documents (`*.json`).
     controllers: Option<PathBuf>,
     /// The cache of retrieved documents: status lists, did:web and WebID documents. `writgate source add` fills it.
-    cache: Option<PathBuf>,
+    document_cache: Option<PathBuf>,
     /// What publishers say is revoked.
     #[serde(default)]
     revocations: Vec<RevocationEntry>,
@@ -64,7 +64,7 @@ pub struct ConfigFile {
     /// Hops of the longest chain.
     max_chain_length: Option<usize>,
     /// Octets, about, that facts about papers may take between decisions; 0 keeps none.
-    cache_bytes: Option<usize>,
+    fact_cache_bytes: Option<usize>,
     /// The bounds of a decision: of messages, that is. The operator's own documents are read under the default ones.
     #[serde(default)]
     limits: Limits,
@@ -146,9 +146,9 @@ impl ConfigFile {
         self.base.join(&self.ledger.path)
     }
 
-    /// The folder of the cache, where one is configured.
-    pub fn cache_path(&self) -> Option<PathBuf> {
-        self.cache.as_ref().map(|folder| self.base.join(folder))
+    /// The folder of the document cache, where one is configured.
+    pub fn document_cache_path(&self) -> Option<PathBuf> {
+        self.document_cache.as_ref().map(|folder| self.base.join(folder))
     }
 
     /// Loads everything that the file names and checks the whole. `now` is when the inputs count as retrieved, but for
@@ -211,8 +211,8 @@ impl ConfigFile {
         if let Some(hops) = self.max_chain_length {
             builder = builder.with_max_chain_length(hops);
         }
-        if let Some(octets) = self.cache_bytes {
-            builder = builder.with_cache_bytes(octets);
+        if let Some(octets) = self.fact_cache_bytes {
+            builder = builder.with_fact_cache_bytes(octets);
         }
         builder
     }
@@ -245,14 +245,15 @@ impl ConfigFile {
 
     /// The cache's documents. One that was retrieved after `now` would live longer than it may.
     fn cached_documents(&self, now: Instant, skew: TimeDelta) -> Result<Vec<CachedDocument>, ConfigError> {
-        let Some(folder) = self.cache_path() else { return Ok(Vec::new()) };
+        let Some(folder) = self.document_cache_path() else { return Ok(Vec::new()) };
         let cached = DocumentCache::open(&folder).and_then(|cache| cache.documents()).map_err(of_source)?;
         let latest = now.checked_add_signed(skew).unwrap_or(Instant::MAX_UTC);
         match cached.iter().find(|document| document.retrieved > latest) {
             None => Ok(cached),
-            Some(document) => {
-                Err(ConfigError::new("cache", format!("{} was retrieved in the future", document.url)))
-            }
+            Some(document) => Err(ConfigError::new(
+                "document_cache",
+                format!("{} was retrieved in the future", document.url),
+            )),
         }
     }
 

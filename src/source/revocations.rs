@@ -9,7 +9,7 @@ use crate::credential::credential::Signed;
 use crate::credential::node::as_node;
 use crate::credential::{ControllerDocuments, Credential, PaperError};
 use crate::ledger::RevokedPolicy;
-use crate::ledger::memory::MAX_NAME_BYTES;
+use crate::ledger::status_memory::MAX_NAME_BYTES;
 use crate::limits::Limits;
 use crate::message::strict_json;
 use crate::rdf::{Budget, RdfMediaType, parse_graph};
