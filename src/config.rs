@@ -219,6 +219,13 @@ impl ConfigBuilder {
         self
     }
 
+    /// Sets the longest second chain, from the mandate's delegate to another agent that acts for it. Default: 1 hop; 0
+    /// lets nobody act but the delegate itself.
+    pub fn with_max_actor_hops(mut self, hops: usize) -> Self {
+        self.config.max_actor_hops = hops;
+        self
+    }
+
     /// Lets an intent hold predicates that nothing maps. Default: it may not.
     pub fn with_open_intents(mut self) -> Self {
         self.config.closed_intents = false;
@@ -582,10 +589,11 @@ mod tests {
             digest(builder().with_max_status_age(TimeDelta::days(2))),
             digest(builder().with_context_free_credentials(true)),
             digest(builder().with_max_chain_length(3)),
+            digest(builder().with_max_actor_hops(0)),
             digest(builder().with_open_intents()),
             digest(builder().with_extension_required(true)),
         ]);
-        assert_eq!(digests.len(), 22);
+        assert_eq!(digests.len(), 23);
     }
 
     #[test]

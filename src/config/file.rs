@@ -63,6 +63,8 @@ pub struct ConfigFile {
     context_free_credentials: bool,
     /// Hops of the longest chain.
     max_chain_length: Option<usize>,
+    /// Hops of the longest second chain, of an agent that acts for the delegate; 0: nobody may.
+    max_actor_hops: Option<usize>,
     /// Octets, about, that facts about papers may take between decisions; 0 keeps none.
     fact_cache_bytes: Option<usize>,
     /// The bounds of a decision: of messages, that is. The operator's own documents are read under the default ones.
@@ -210,6 +212,9 @@ impl ConfigFile {
         }
         if let Some(hops) = self.max_chain_length {
             builder = builder.with_max_chain_length(hops);
+        }
+        if let Some(hops) = self.max_actor_hops {
+            builder = builder.with_max_actor_hops(hops);
         }
         if let Some(octets) = self.fact_cache_bytes {
             builder = builder.with_fact_cache_bytes(octets);
@@ -386,4 +391,57 @@ fn files_of(folder: &Path, endings: &[&str]) -> Result<Vec<PathBuf>, ConfigError
     }
     files.sort();
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = include_str!("../../vectors/writgate.toml");
+
+    /// The worked example's file, with other settings in the place of its own.
+    fn file(settings: &str) -> Result<ConfigFile, toml::de::Error> {
+        let mut whole: toml::Table = toml::from_str(WHOLE).unwrap();
+        whole.extend(toml::from_str::<toml::Table>(settings).unwrap());
+        whole.try_into()
+    }
+
+    fn load(settings: &str) -> Config {
+        let mut file = file(settings).unwrap();
+        file.base = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors");
+        file.load("2026-12-01T12:00:00Z".parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn every_setting_of_the_file_reaches_the_configuration() {
+        let settings = [
+            "",
+            "trust_policies_by_location = true",
+            "obligations = [\"https://a.example/duty\"]",
+            "require_duties = true",
+            "extension_required = true",
+            "skew_seconds = 1",
+            "presentation_age_seconds = 1",
+            "life_without_status_days = 1",
+            "controller_age_hours = 1",
+            "status_age_hours = 2",
+            "context_free_credentials = true",
+            "max_chain_length = 3",
+            "max_actor_hops = 2",
+            "limits = { parts = 1 }",
+        ];
+        let digests: BTreeSet<_> = settings.iter().map(|setting| load(setting).digest()).collect();
+        assert_eq!(digests.len(), settings.len());
+        // No answer depends on it, so it is no part of the digest.
+        assert_eq!(load("fact_cache_bytes = 7").cache_bytes, 7);
+    }
+
+    #[test]
+    fn a_setting_that_does_not_exist_is_an_error() {
+        for wrong in
+            ["cache = \"folder\"", "max_chain_lenght = 3", "skew_seconds = -1", "limits = { part = 1 }"]
+        {
+            assert!(file(wrong).is_err(), "{wrong}");
+        }
+    }
 }

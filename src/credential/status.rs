@@ -188,7 +188,7 @@ impl<'a> StatusCheck<'a> {
         let credential = Credential::of_any_type(signed).map_err(unverified)?;
         let keys = self.keys_of(&credential)?;
         let mark = self.mark(&credential, url, document)?;
-        let list = StatusList::read(&credential, url, mark, self.limits.status_list_octets)?;
+        let list = StatusList::read(&credential, url, mark, self.limits.status_list_decompressed_bytes)?;
         let age = list.ttl.map_or(self.max_age, |ttl| ttl.min(self.max_age));
         let fresh_until = mark.accepted.checked_add_signed(age).unwrap_or(Instant::MAX_UTC);
         if self.keys.now > fresh_until {
