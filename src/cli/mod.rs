@@ -67,7 +67,7 @@ enum Command {
     /// Signing keys
     #[command(subcommand)]
     Key(key::Command),
-    /// Mandates: issue a credential, present credentials
+    /// Mandates: issue, present, draw, judge, pass on
     #[command(subcommand)]
     Mandate(mandate::Command),
     /// Messages

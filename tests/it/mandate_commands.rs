@@ -288,7 +288,7 @@ fn a_chain_is_judged_without_a_message() {
     let all = ["leaf.json", "root.json", "--policy", "policy.ttl"];
     assert_eq!(phase(&["--root", &owner, "leaf.json"]), is("CHAIN_MALFORMED", "assembly"));
     assert_eq!(
-        phase(&[&["--root", &owner, "--at", "2999-01-01T00:00:00Z"], &all[..]].concat()),
+        phase(&[&["--root", &owner, "--now", "2999-01-01T00:00:00Z"], &all[..]].concat()),
         is("EXPIRED", "A")
     );
     assert_eq!(phase(&["--root", &owner, "leaf.json", "root.json"]), is("POLICY_INTEGRITY", "B"));
@@ -327,7 +327,7 @@ fn a_configuration_judges_with_what_it_knows() {
     let (config, paper) = (at("vectors/writgate.toml"), at("credentials/alice-to-agent.vc.json"));
     let run = |more: &[&str]| {
         crate::command_line::writgate(
-            &[&["mandate", "verify", "--config", &config, &paper, "--at", "2026-12-01T00:00:00Z"], more]
+            &[&["mandate", "verify", "--config", &config, &paper, "--now", "2026-12-01T00:00:00Z"], more]
                 .concat(),
         )
     };

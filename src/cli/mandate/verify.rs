@@ -42,8 +42,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     policy: Vec<PathBuf>,
     /// Judge it at this instant (RFC 3339); now if absent
-    #[arg(long, value_parser = output::instant)]
-    at: Option<Instant>,
+    #[arg(long, alias = "at", value_parser = output::instant)]
+    now: Option<Instant>,
     /// Ask the policies too: the action, as an IRI or a short name
     #[arg(long, requires = "target")]
     action: Option<String>,
@@ -114,7 +114,7 @@ struct Inputs {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let at = arguments.at.unwrap_or_else(chrono::Utc::now);
+    let at = arguments.now.unwrap_or_else(chrono::Utc::now);
     let (config, snapshot) = match (&arguments.config, &arguments.root) {
         (Some(path), _) => configured(path, at)?,
         (None, Some(root)) => of_root(root, arguments, at)?,
