@@ -21,6 +21,7 @@ pub use file::ConfigFile;
 pub(crate) use file::{controllers_of_folder, media_type_of};
 pub use roots::RootPrincipals;
 
+/// Some five hundred mandates.
 const DEFAULT_CACHE_BYTES: usize = 32 << 20;
 
 /// Everything that the engine is told, checked.
@@ -119,19 +120,21 @@ impl ConfigBuilder {
         self
     }
 
-    /// Sets the controller documents. Default: none, so that only did:key identifies anybody.
+    /// Sets the controller documents. Default: none, so that only did:key and did:jwk identify anybody.
     pub fn with_controllers(mut self, controllers: ControllerDocuments) -> Self {
         self.config.controllers = Arc::new(controllers);
         self
     }
 
-    /// Sets the status lists. Default: none, so that a credential with a status entry is refused.
+    /// Sets the status lists. Default: none, so that a credential with a status entry is refused. An engine keeps the
+    /// lists that it was built with: newer ones come with a new engine over the same ledger.
     pub fn with_status_lists(mut self, lists: StatusLists) -> Self {
         self.config.status_lists = Arc::new(lists);
         self
     }
 
-    /// Adds what a publisher says is revoked. Default: none; what the ledger was once told stays revoked.
+    /// Adds what a publisher says is revoked. Default: none; what the ledger was once told stays revoked. While an engine
+    /// runs, [`crate::ledger::Ledger::mark_revoked`] tells it more.
     pub fn with_revocations(mut self, feed: RevocationFeed) -> Self {
         self.config.revocations.push(feed);
         self
@@ -205,7 +208,7 @@ impl ConfigBuilder {
 
     /// Sets how many octets, about, facts about papers may take between decisions; 0 keeps none. No answer depends on
     /// it. Default: 32 MiB, for some five hundred mandates.
-    pub fn with_cache_bytes(mut self, octets: usize) -> Self {
+    pub fn with_fact_cache_bytes(mut self, octets: usize) -> Self {
         self.config.cache_bytes = octets;
         self
     }
@@ -213,6 +216,13 @@ impl ConfigBuilder {
     /// Sets the longest chain. Default: 8 hops.
     pub fn with_max_chain_length(mut self, hops: usize) -> Self {
         self.config.max_chain_length = hops;
+        self
+    }
+
+    /// Sets the longest second chain, from the mandate's delegate to another agent that acts for it. Default: 1 hop; 0
+    /// lets nobody act but the delegate itself.
+    pub fn with_max_actor_hops(mut self, hops: usize) -> Self {
+        self.config.max_actor_hops = hops;
         self
     }
 
@@ -579,10 +589,11 @@ mod tests {
             digest(builder().with_max_status_age(TimeDelta::days(2))),
             digest(builder().with_context_free_credentials(true)),
             digest(builder().with_max_chain_length(3)),
+            digest(builder().with_max_actor_hops(0)),
             digest(builder().with_open_intents()),
             digest(builder().with_extension_required(true)),
         ]);
-        assert_eq!(digests.len(), 22);
+        assert_eq!(digests.len(), 23);
     }
 
     #[test]

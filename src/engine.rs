@@ -116,9 +116,11 @@ impl Engine {
         self.evaluate_watched(request, &mut |_| ())
     }
 
-    /// Why `evaluate` refuses this request, for the server's own people and never for the peer: what is not as it must
-    /// be, and the smallest change that would permit it. `None` where it does not refuse.
-    pub(crate) fn explain(&self, request: &Request) -> Option<Explanation> {
+    /// Why [`Engine::evaluate`] refuses this request, for the server's own people and never for the peer: what is not as
+    /// it must be, and the smallest change that would permit it, which was tried. `None` where it does not refuse.
+    ///
+    /// It evaluates anew, the policies up to 64 times: it is for a person who asks, not for each decision.
+    pub fn explain(&self, request: &Request) -> Option<Explanation> {
         let (mut draft, mut learned) = (Draft::new(request, &self.config), Learned::default());
         let known = Known::nothing();
         let explain = || {

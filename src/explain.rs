@@ -1,5 +1,8 @@
 //! Why a refusal, for the server's own people: what is not as it must be, and the smallest change that would permit it.
 //! Nothing of this leaves for the peer: [`Refusal::public`] does not know of it.
+//!
+//! This file tells what a refusal's own evidence tells. What the policies deny is tried anew, with changes, in
+//! `mandate::odrl::explain`.
 
 use crate::refusal::{Evidence, Reason, Refusal, Retry, Stage};
 use serde::Serialize;
@@ -7,21 +10,26 @@ use serde::Serialize;
 /// One thing that must hold and does not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Unmet {
-    pub(crate) asked: String,
-    pub(crate) seen: String,
+#[non_exhaustive]
+pub struct Unmet {
+    /// What is asked for, in words.
+    pub asked: String,
+    /// What was seen in its place, in words.
+    pub seen: String,
 }
 
-/// An explanation. Its texts may quote papers and messages: outputs escape them.
+/// Why a request is refused. Its texts quote papers and messages: whoever shows them must escape them, and must not
+/// show them to the peer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Explanation {
+#[non_exhaustive]
+pub struct Explanation {
     /// One plain sentence.
-    pub(crate) sentence: String,
+    pub sentence: String,
     /// What the nearest rule asks for and does not find, or what a prohibition found.
-    pub(crate) unmet: Vec<Unmet>,
+    pub unmet: Vec<Unmet>,
     /// The smallest change that would permit it, or that there is none.
-    pub(crate) change: String,
+    pub change: String,
 }
 
 impl Explanation {

@@ -1,4 +1,8 @@
 //! Writgate: an embedded policy decision point for agent-to-agent messages.
+//!
+//! [`Engine`] decides, [`ConfigBuilder`] or [`ConfigFile`] says by what, and a [`ledger::Ledger`] remembers. Types of other
+//! crates in this interface are those of chrono (`DateTime<Utc>`, `TimeDelta`), `serde_json::Value` and, for a caller that
+//! has parsed its message, `a2a::Message`.
 
 #![cfg_attr(
     test,
@@ -31,6 +35,7 @@ pub use decision::{
     SecurityBearingEffects,
 };
 pub use engine::{Clock, Engine, SystemClock};
+pub use explain::{Explanation, Unmet};
 pub use refusal::{Evidence, Phase, PublicRefusal, Reason, Refusal, Retry, Stage, WireCode};
 pub use request::{Actor, CallerFacts, Conversation, Instant, MessageInput, Request, Snapshot};
 

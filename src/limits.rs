@@ -57,7 +57,7 @@ pub struct Limits {
     pub status_list_bytes: usize,
     /// Octets of a status list once it is decompressed: a megabyte of GZIP can hold a gigabyte. Two MiB are 16 million
     /// entries.
-    pub status_list_octets: usize,
+    pub status_list_decompressed_bytes: usize,
     /// Work on the policies of one message: names judged, and values compared with right operands, for all actions,
     /// hops and parties together. A grant of 60 recipients under three hops of 20 rules needs some 60,000; a delegate
     /// writes policies too, and this is a tenth of a second.
@@ -103,7 +103,7 @@ impl Default for Limits {
             constraint_depth: 16,
             status_lists: 32,
             status_list_bytes: 1 << 20,
-            status_list_octets: 2 << 20,
+            status_list_decompressed_bytes: 2 << 20,
             policy_steps: 1_000_000,
             validation_steps: 50_000,
             evidence_chars: 256,

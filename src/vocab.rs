@@ -243,6 +243,7 @@ pub mod rdf {
         FIRST = "http://www.w3.org/1999/02/22-rdf-syntax-ns#" + "first";
         REST = "http://www.w3.org/1999/02/22-rdf-syntax-ns#" + "rest";
         NIL = "http://www.w3.org/1999/02/22-rdf-syntax-ns#" + "nil";
+        VALUE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#" + "value";
         RDFS_NS = "http://www.w3.org/2000/01/rdf-schema#";
         OWL_NS = "http://www.w3.org/2002/07/owl#";
         OWL_IMPORTS = "http://www.w3.org/2002/07/owl#" + "imports";
@@ -257,3 +258,6 @@ pub mod rdf {
         XSD_DURATION = "http://www.w3.org/2001/XMLSchema#" + "duration";
     }
 }
+
+/// Namespaces of annotations: they say something about a policy or a statement and change nothing of it (`mandate.md` 7).
+pub(crate) const ANNOTATIONS: [&str; 4] = [rdf::RDFS_NS, dcterms::NS, rdf::SKOS_NS, schema::NS];

@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     /// Print the report as JSON; of a dry run, its body
     #[arg(long, conflicts_with = "explain")]
     json: bool,
-    /// Print why, stage by stage, and of a refusal the smallest change that would help
+    /// Print the why, stage by stage; of a refusal, also the smallest change that would permit it
     #[arg(long)]
     explain: bool,
     /// Evaluate only: no ledger is opened and nothing is recorded

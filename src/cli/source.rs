@@ -86,11 +86,13 @@ pub(crate) fn run(command: &Command) -> Outcome {
 }
 
 fn folder(config: &Path) -> Result<PathBuf, Failure> {
-    let folder = output::read_config(config)?.cache_path();
-    folder.ok_or_else(|| Failure::new(format!(
-            "{}: no `cache` is configured: a line `cache = \"cache\"` above the first [table] names the folder",
+    let folder = output::read_config(config)?.document_cache_path();
+    folder.ok_or_else(|| {
+        Failure::new(format!(
+            "{}: no `document_cache` is configured: a line `document_cache = \"cache\"` above the first [table] names the folder",
             config.display()
-        )))
+        ))
+    })
 }
 
 /// What its server would have called it. A status list is no plain JSON, whatever its file is called: as such, nobody

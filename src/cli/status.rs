@@ -126,7 +126,7 @@ impl List {
         let compressed = text("/credentialSubject/encodedList")
             .and_then(|list| URL_SAFE_NO_PAD.decode(list.strip_prefix('u')?).ok())
             .ok_or_else(|| wrong("it has no encodedList, as `writgate status sign` writes it"))?;
-        let limit = Limits::default().status_list_octets;
+        let limit = Limits::default().status_list_decompressed_bytes;
         let bound = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
         let mut octets = Vec::new();
         GzDecoder::new(compressed.as_slice()).take(bound).read_to_end(&mut octets)?;

@@ -30,7 +30,7 @@ pub struct ConfigFile {
     /// A folder of controller documents (`*.json`).
     controllers: Option<PathBuf>,
     /// The cache of retrieved documents: status lists, did:web and WebID documents. `writgate source add` fills it.
-    cache: Option<PathBuf>,
+    document_cache: Option<PathBuf>,
     /// What publishers say is revoked.
     #[serde(default)]
     revocations: Vec<RevocationEntry>,
@@ -63,8 +63,10 @@ pub struct ConfigFile {
     context_free_credentials: bool,
     /// Hops of the longest chain.
     max_chain_length: Option<usize>,
+    /// Hops of the longest second chain, of an agent that acts for the delegate; 0: nobody may.
+    max_actor_hops: Option<usize>,
     /// Octets, about, that facts about papers may take between decisions; 0 keeps none.
-    cache_bytes: Option<usize>,
+    fact_cache_bytes: Option<usize>,
     /// The bounds of a decision: of messages, that is. The operator's own documents are read under the default ones.
     #[serde(default)]
     limits: Limits,
@@ -146,9 +148,9 @@ impl ConfigFile {
         self.base.join(&self.ledger.path)
     }
 
-    /// The folder of the cache, where one is configured.
-    pub fn cache_path(&self) -> Option<PathBuf> {
-        self.cache.as_ref().map(|folder| self.base.join(folder))
+    /// The folder of the document cache, where one is configured.
+    pub fn document_cache_path(&self) -> Option<PathBuf> {
+        self.document_cache.as_ref().map(|folder| self.base.join(folder))
     }
 
     /// Loads everything that the file names and checks the whole. `now` is when the inputs count as retrieved, but for
@@ -211,8 +213,11 @@ impl ConfigFile {
         if let Some(hops) = self.max_chain_length {
             builder = builder.with_max_chain_length(hops);
         }
-        if let Some(octets) = self.cache_bytes {
-            builder = builder.with_cache_bytes(octets);
+        if let Some(hops) = self.max_actor_hops {
+            builder = builder.with_max_actor_hops(hops);
+        }
+        if let Some(octets) = self.fact_cache_bytes {
+            builder = builder.with_fact_cache_bytes(octets);
         }
         builder
     }
@@ -245,14 +250,15 @@ impl ConfigFile {
 
     /// The cache's documents. One that was retrieved after `now` would live longer than it may.
     fn cached_documents(&self, now: Instant, skew: TimeDelta) -> Result<Vec<CachedDocument>, ConfigError> {
-        let Some(folder) = self.cache_path() else { return Ok(Vec::new()) };
+        let Some(folder) = self.document_cache_path() else { return Ok(Vec::new()) };
         let cached = DocumentCache::open(&folder).and_then(|cache| cache.documents()).map_err(of_source)?;
         let latest = now.checked_add_signed(skew).unwrap_or(Instant::MAX_UTC);
         match cached.iter().find(|document| document.retrieved > latest) {
             None => Ok(cached),
-            Some(document) => {
-                Err(ConfigError::new("cache", format!("{} was retrieved in the future", document.url)))
-            }
+            Some(document) => Err(ConfigError::new(
+                "document_cache",
+                format!("{} was retrieved in the future", document.url),
+            )),
         }
     }
 
@@ -385,4 +391,57 @@ fn files_of(folder: &Path, endings: &[&str]) -> Result<Vec<PathBuf>, ConfigError
     }
     files.sort();
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = include_str!("../../vectors/writgate.toml");
+
+    /// The worked example's file, with other settings in the place of its own.
+    fn file(settings: &str) -> Result<ConfigFile, toml::de::Error> {
+        let mut whole: toml::Table = toml::from_str(WHOLE).unwrap();
+        whole.extend(toml::from_str::<toml::Table>(settings).unwrap());
+        whole.try_into()
+    }
+
+    fn load(settings: &str) -> Config {
+        let mut file = file(settings).unwrap();
+        file.base = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors");
+        file.load("2026-12-01T12:00:00Z".parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn every_setting_of_the_file_reaches_the_configuration() {
+        let settings = [
+            "",
+            "trust_policies_by_location = true",
+            "obligations = [\"https://a.example/duty\"]",
+            "require_duties = true",
+            "extension_required = true",
+            "skew_seconds = 1",
+            "presentation_age_seconds = 1",
+            "life_without_status_days = 1",
+            "controller_age_hours = 1",
+            "status_age_hours = 2",
+            "context_free_credentials = true",
+            "max_chain_length = 3",
+            "max_actor_hops = 2",
+            "limits = { parts = 1 }",
+        ];
+        let digests: BTreeSet<_> = settings.iter().map(|setting| load(setting).digest()).collect();
+        assert_eq!(digests.len(), settings.len());
+        // No answer depends on it, so it is no part of the digest.
+        assert_eq!(load("fact_cache_bytes = 7").cache_bytes, 7);
+    }
+
+    #[test]
+    fn a_setting_that_does_not_exist_is_an_error() {
+        for wrong in
+            ["cache = \"folder\"", "max_chain_lenght = 3", "skew_seconds = -1", "limits = { part = 1 }"]
+        {
+            assert!(file(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -52,13 +52,10 @@ impl KeyType {
     }
 }
 
-/// Why a key is not used.
+/// Why a text is not a key in its one accepted spelling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum KeyError {
-    /// Not a key in its one accepted spelling.
-    #[error("{0}")]
-    Malformed(&'static str),
-}
+#[error("{0}")]
+pub(crate) struct KeyError(&'static str);
 
 impl PublicKey {
     /// Reads a Multikey: `z`, base58btc, a minimal varint codec, and exactly one key. An EC key is a compressed point.
@@ -66,15 +63,14 @@ impl PublicKey {
     /// # Errors
     /// [`KeyError`]
     pub(crate) fn from_multikey(text: &str) -> Result<Self, KeyError> {
-        let octets = decode_base58btc(text, MULTIKEY_CHARS)
-            .ok_or(KeyError::Malformed("a Multikey is `z` and base58btc"))?;
-        let (codec, key) =
-            octets.split_first_chunk::<2>().ok_or(KeyError::Malformed("a Multikey has a codec"))?;
+        let octets =
+            decode_base58btc(text, MULTIKEY_CHARS).ok_or(KeyError("a Multikey is `z` and base58btc"))?;
+        let (codec, key) = octets.split_first_chunk::<2>().ok_or(KeyError("a Multikey has a codec"))?;
         match *codec {
             ED25519_PUBLIC => Self::from_ed25519(key),
-            P256_PUBLIC => Self::from_compressed_p256(key),
-            P384_PUBLIC => Self::from_compressed_p384(key),
-            _ => Err(KeyError::Malformed("the codec is not that of an accepted key, as a minimal varint")),
+            P256_PUBLIC => Self::from_p256(compressed(key, P256_OCTETS)?),
+            P384_PUBLIC => Self::from_p384(compressed(key, P384_OCTETS)?),
+            _ => Err(KeyError("the codec is not that of an accepted key, as a minimal varint")),
         }
     }
 
@@ -84,16 +80,16 @@ impl PublicKey {
     /// # Errors
     /// [`KeyError`]
     pub(crate) fn from_jwk(jwk: &Value) -> Result<Self, KeyError> {
-        let jwk = jwk.as_object().ok_or(KeyError::Malformed("a JWK is an object"))?;
+        let jwk = jwk.as_object().ok_or(KeyError("a JWK is an object"))?;
         if PRIVATE_MEMBERS.iter().any(|member| jwk.contains_key(*member)) {
-            return Err(KeyError::Malformed("the JWK holds a private member"));
+            return Err(KeyError("the JWK holds a private member"));
         }
         let member = |name: &str| jwk.get(name).and_then(Value::as_str);
         match (member("kty"), member("crv")) {
             (Some("OKP"), Some("Ed25519")) => Self::from_ed25519(&octets_of(jwk, "x")?),
-            (Some("EC"), Some("P-256")) => Self::from_uncompressed_p256(&coordinates(jwk, P256_OCTETS)?),
-            (Some("EC"), Some("P-384")) => Self::from_uncompressed_p384(&coordinates(jwk, P384_OCTETS)?),
-            _ => Err(KeyError::Malformed("the JWK is of no accepted key type and curve")),
+            (Some("EC"), Some("P-256")) => Self::from_p256(&coordinates(jwk, P256_OCTETS)?),
+            (Some("EC"), Some("P-384")) => Self::from_p384(&coordinates(jwk, P384_OCTETS)?),
+            _ => Err(KeyError("the JWK is of no accepted key type and curve")),
         }
     }
 
@@ -102,7 +98,7 @@ impl PublicKey {
     /// # Errors
     /// [`KeyError`]
     pub(crate) fn from_did_key(did: &str) -> Result<Self, KeyError> {
-        let multikey = did.strip_prefix(DID_KEY).ok_or(KeyError::Malformed("not a did:key"))?;
+        let multikey = did.strip_prefix(DID_KEY).ok_or(KeyError("not a did:key"))?;
         Self::from_multikey(multikey)
     }
 
@@ -112,12 +108,12 @@ impl PublicKey {
     /// # Errors
     /// [`KeyError`]
     pub(crate) fn from_did_jwk(did: &str) -> Result<Self, KeyError> {
-        let malformed = || KeyError::Malformed("not a did:jwk");
+        let malformed = || KeyError("not a did:jwk");
         let encoded = did.strip_prefix(DID_JWK).ok_or_else(malformed)?;
         let octets = URL_SAFE_NO_PAD.decode(encoded).map_err(|_| malformed())?;
         let jwk = strict_json::read(&octets, &Limits::default()).map_err(|_| malformed())?;
         if jwk.get("use").is_some_and(|usage| usage != "sig") {
-            return Err(KeyError::Malformed("the key of the did:jwk is not for signing"));
+            return Err(KeyError("the key of the did:jwk is not for signing"));
         }
         Self::from_jwk(&jwk)
     }
@@ -156,40 +152,31 @@ impl PublicKey {
         }
     }
 
-    fn from_compressed_p256(octets: &[u8]) -> Result<Self, KeyError> {
-        check_compressed(octets, P256_OCTETS)?;
-        p256::ecdsa::VerifyingKey::from_sec1_bytes(octets).map(Self::P256).map_err(|_| OFF_CURVE)
-    }
-
-    fn from_compressed_p384(octets: &[u8]) -> Result<Self, KeyError> {
-        check_compressed(octets, P384_OCTETS)?;
-        p384::ecdsa::VerifyingKey::from_sec1_bytes(octets).map(Self::P384).map_err(|_| OFF_CURVE)
-    }
-
-    fn from_uncompressed_p256(point: &[u8]) -> Result<Self, KeyError> {
+    /// The caller has settled the point's form: compressed in a Multikey, uncompressed from a JWK's coordinates.
+    fn from_p256(point: &[u8]) -> Result<Self, KeyError> {
         p256::ecdsa::VerifyingKey::from_sec1_bytes(point).map(Self::P256).map_err(|_| OFF_CURVE)
     }
 
-    fn from_uncompressed_p384(point: &[u8]) -> Result<Self, KeyError> {
+    /// As [`Self::from_p256`].
+    fn from_p384(point: &[u8]) -> Result<Self, KeyError> {
         p384::ecdsa::VerifyingKey::from_sec1_bytes(point).map(Self::P384).map_err(|_| OFF_CURVE)
     }
 
     fn from_ed25519(octets: &[u8]) -> Result<Self, KeyError> {
-        let octets: &[u8; 32] =
-            octets.try_into().map_err(|_| KeyError::Malformed("an Ed25519 key has 32 octets"))?;
+        let octets: &[u8; 32] = octets.try_into().map_err(|_| KeyError("an Ed25519 key has 32 octets"))?;
         let key = ed25519_dalek::VerifyingKey::from_bytes(octets).map_err(|_| OFF_CURVE)?;
         // Decompression accepts two encodings of some points; a key has one.
         if key.to_edwards().compress().as_bytes() != octets {
-            return Err(KeyError::Malformed("the key is not a canonical point"));
+            return Err(KeyError("the key is not a canonical point"));
         }
         if key.is_weak() {
-            return Err(KeyError::Malformed("the key is of small order"));
+            return Err(KeyError("the key is of small order"));
         }
         Ok(Self::Ed25519(key))
     }
 }
 
-const OFF_CURVE: KeyError = KeyError::Malformed("the key is not a point of the curve");
+const OFF_CURVE: KeyError = KeyError("the key is not a point of the curve");
 
 /// The length of a coordinate, and of r and s, on P-256.
 const P256_OCTETS: usize = 32;
@@ -197,22 +184,22 @@ const P256_OCTETS: usize = 32;
 const P384_OCTETS: usize = 48;
 
 /// A compressed point (SEC 1 2.3.3): its sign, then one coordinate.
-fn check_compressed(octets: &[u8], coordinate: usize) -> Result<(), KeyError> {
+fn compressed(octets: &[u8], coordinate: usize) -> Result<&[u8], KeyError> {
     match octets.split_first() {
-        Some((2 | 3, x)) if x.len() == coordinate => Ok(()),
-        _ => Err(KeyError::Malformed("an EC key is one compressed point of its curve")),
+        Some((2 | 3, x)) if x.len() == coordinate => Ok(octets),
+        _ => Err(KeyError("an EC key is one compressed point of its curve")),
     }
 }
 
 /// A member of a JWK that is octets, in the one spelling that it has.
 fn octets_of(jwk: &Map<String, Value>, name: &str) -> Result<Vec<u8>, KeyError> {
     let text = jwk.get(name).and_then(Value::as_str);
-    let text = text.ok_or(KeyError::Malformed("the JWK lacks a coordinate"))?;
+    let text = text.ok_or(KeyError("the JWK lacks a coordinate"))?;
     let octets = URL_SAFE_NO_PAD
         .decode(text)
-        .map_err(|_| KeyError::Malformed("a coordinate of the JWK is not unpadded base64url"))?;
+        .map_err(|_| KeyError("a coordinate of the JWK is not unpadded base64url"))?;
     if URL_SAFE_NO_PAD.encode(&octets) != text {
-        return Err(KeyError::Malformed("a coordinate of the JWK does not re-encode to itself"));
+        return Err(KeyError("a coordinate of the JWK does not re-encode to itself"));
     }
     Ok(octets)
 }
@@ -221,7 +208,7 @@ fn octets_of(jwk: &Map<String, Value>, name: &str) -> Result<Vec<u8>, KeyError> 
 fn coordinates(jwk: &Map<String, Value>, octets: usize) -> Result<Vec<u8>, KeyError> {
     let (x, y) = (octets_of(jwk, "x")?, octets_of(jwk, "y")?);
     if x.len() != octets || y.len() != octets {
-        return Err(KeyError::Malformed("a coordinate of the JWK is not of its curve's length"));
+        return Err(KeyError("a coordinate of the JWK is not of its curve's length"));
     }
     Ok([&[4], x.as_slice(), y.as_slice()].concat())
 }
@@ -461,10 +448,7 @@ mod tests {
     fn a_point_off_the_curve_is_refused() {
         let mut octets = [0u8; 32];
         octets[0] = 2;
-        assert_eq!(
-            PublicKey::from_ed25519(&octets),
-            Err(KeyError::Malformed("the key is not a point of the curve"))
-        );
+        assert_eq!(PublicKey::from_ed25519(&octets), Err(KeyError("the key is not a point of the curve")));
     }
 
     #[test]
@@ -476,10 +460,7 @@ mod tests {
         let mut first = [0u8; 32];
         first[0] = 3;
         assert!(PublicKey::from_ed25519(&first).is_ok());
-        assert_eq!(
-            PublicKey::from_ed25519(&second),
-            Err(KeyError::Malformed("the key is not a canonical point"))
-        );
+        assert_eq!(PublicKey::from_ed25519(&second), Err(KeyError("the key is not a canonical point")));
     }
 
     #[test]
@@ -490,10 +471,7 @@ mod tests {
         order_two[0] = 0xec;
         order_two[31] = 0x7f;
         for octets in [identity, order_two, [0; 32]] {
-            assert_eq!(
-                PublicKey::from_ed25519(&octets),
-                Err(KeyError::Malformed("the key is of small order"))
-            );
+            assert_eq!(PublicKey::from_ed25519(&octets), Err(KeyError("the key is of small order")));
         }
     }
 

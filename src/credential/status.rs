@@ -11,7 +11,7 @@ use super::jose;
 use super::node::{NodeView, as_node, as_text, iri};
 use super::securing::Securing;
 use super::{Credential, PaperError};
-use crate::ledger::memory::MAX_NAME_BYTES;
+use crate::ledger::status_memory::MAX_NAME_BYTES;
 use crate::ledger::{Learned, ListKey, ListMark, RevokedEntry, StatusMemory};
 use crate::limits::Limits;
 use crate::message::{Digest, strict_json};
@@ -47,7 +47,8 @@ pub(crate) struct StatusListDocument {
 
 impl StatusLists {
     /// Adds what was retrieved from `url` at `retrieved`: a JSON-LD credential (`application/vc` or
-    /// `application/ld+json`), the same in a JWS (`application/vc+jwt`) or, for credentials of the context-free profile, one in `text/turtle`.
+    /// `application/ld+json`), the same in a JWS (`application/vc+jwt`) or, for credentials of the context-free profile,
+    /// one in `text/turtle`.
     pub fn insert(
         &mut self,
         url: impl Into<String>,
@@ -191,7 +192,7 @@ impl<'a> StatusCheck<'a> {
         let credential = Credential::of_any_type(signed).map_err(unverified)?;
         let keys = self.keys_of(&credential)?;
         let mark = self.mark(&credential, url, document)?;
-        let list = StatusList::read(&credential, url, mark, self.limits.status_list_octets)?;
+        let list = StatusList::read(&credential, url, mark, self.limits.status_list_decompressed_bytes)?;
         let age = list.ttl.map_or(self.max_age, |ttl| ttl.min(self.max_age));
         let fresh_until = mark.accepted.checked_add_signed(age).unwrap_or(Instant::MAX_UTC);
         if self.keys.now > fresh_until {

@@ -2,7 +2,7 @@
 
 mod model;
 
-use super::memory::{REVOKED_PER_ISSUER, WANTED_FOR_DAYS, WANTED_IN_ALL, WANTED_PER_ISSUER};
+use super::status_memory::{REVOKED_PER_ISSUER, WANTED_FOR_DAYS, WANTED_IN_ALL, WANTED_PER_ISSUER};
 use super::{
     Admission, Candidate, Entry, Exercise, Learned, Ledger, LedgerError, ListKey, ListMark, Recorded,
     Revoked, RevokedEntry, RevokedPolicy, SqliteLedger,

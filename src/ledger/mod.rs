@@ -9,11 +9,11 @@
 mod chain;
 #[cfg(test)]
 mod conformance;
-pub(crate) mod memory;
 mod sqlite;
+pub(crate) mod status_memory;
 
-pub use memory::{Learned, ListKey, ListMark, Revoked, RevokedEntry, RevokedPolicy, StatusMemory};
 pub use sqlite::SqliteLedger;
+pub use status_memory::{Learned, ListKey, ListMark, Revoked, RevokedEntry, RevokedPolicy, StatusMemory};
 
 use crate::audit::{DecisionReportV1, ReportBody};
 use crate::decision::Obligation;

@@ -9,12 +9,12 @@ use crate::credential::credential::Signed;
 use crate::credential::node::as_node;
 use crate::credential::{ControllerDocuments, Credential, PaperError};
 use crate::ledger::RevokedPolicy;
-use crate::ledger::memory::MAX_NAME_BYTES;
+use crate::ledger::status_memory::MAX_NAME_BYTES;
 use crate::limits::Limits;
 use crate::message::strict_json;
 use crate::rdf::{Budget, RdfMediaType, parse_graph};
 use crate::request::Instant;
-use crate::vocab::{cred, odrld, rdf};
+use crate::vocab::{ANNOTATIONS, cred, odrld, rdf};
 use chrono::TimeDelta;
 use oxrdf::{Graph, NamedNodeRef, NamedOrBlankNodeRef, TermRef};
 use std::collections::{BTreeSet, HashSet};
@@ -23,15 +23,6 @@ use std::collections::{BTreeSet, HashSet};
 const MAX_FEED_BYTES: usize = 1 << 20;
 /// Triples of a feed.
 const MAX_FEED_TRIPLES: usize = 40_000;
-/// Annotations say something about a statement, and change nothing of it.
-const ANNOTATIONS: [&str; 5] = [
-    "http://www.w3.org/2000/01/rdf-schema#",
-    "http://purl.org/dc/terms/",
-    "http://www.w3.org/2004/02/skos/core#",
-    "https://schema.org/",
-    "http://schema.org/",
-];
-
 /// What one publisher says is revoked.
 #[derive(Debug, Clone)]
 pub struct RevocationFeed {

@@ -395,7 +395,7 @@ fn with_cache(name: &str) -> Scratch {
     let scratch = Scratch::new(name);
     scratch.write(
         "writgate.toml",
-        "domains = [\"https://me.example/agent\"]\ncache = \"cache\"\n[[roots]]\nprefix = \"https://me.example/\"\n\
+        "domains = [\"https://me.example/agent\"]\ndocument_cache = \"cache\"\n[[roots]]\nprefix = \"https://me.example/\"\n\
          principal = \"https://me.example/card#me\"\n[ledger]\npath = \"ledger.db\"\n",
     );
     scratch

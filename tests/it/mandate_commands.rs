@@ -292,7 +292,7 @@ fn a_chain_is_judged_without_a_message() {
     let all = ["leaf.json", "root.json", "--policy", "policy.ttl"];
     assert_eq!(phase(&["--root", &owner, "leaf.json"]), is("CHAIN_MALFORMED", "assembly"));
     assert_eq!(
-        phase(&[&["--root", &owner, "--at", "2999-01-01T00:00:00Z"], &all[..]].concat()),
+        phase(&[&["--root", &owner, "--now", "2999-01-01T00:00:00Z"], &all[..]].concat()),
         is("EXPIRED", "A")
     );
     assert_eq!(phase(&["--root", &owner, "leaf.json", "root.json"]), is("POLICY_INTEGRITY", "B"));
@@ -331,7 +331,7 @@ fn a_configuration_judges_with_what_it_knows() {
     let (config, paper) = (at("vectors/writgate.toml"), at("credentials/alice-to-agent.vc.json"));
     let run = |more: &[&str]| {
         crate::command_line::writgate(
-            &[&["mandate", "verify", "--config", &config, &paper, "--at", "2026-12-01T00:00:00Z"], more]
+            &[&["mandate", "verify", "--config", &config, &paper, "--now", "2026-12-01T00:00:00Z"], more]
                 .concat(),
         )
     };
@@ -704,7 +704,7 @@ fn careless_calls_are_told_what_to_do() {
         ),
         ("mandate attenuate --parent root.json --key agent.json --delegate bob", 2, "--delegate bob"),
         ("protocol hash empty.ttl", 2, "nothing to pin"),
-        ("source list --config server.toml", 2, "cache = "),
+        ("source list --config server.toml", 2, "document_cache = "),
         (&format!("message new --intent empty.ttl --protocol {hash} --out m.json"), 0, "it says nothing"),
         (
             &format!(

@@ -156,6 +156,31 @@ fn public_refusals_tell_little() {
 }
 
 #[test]
+fn every_refusal_is_explained_and_nothing_else_is() {
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors/cases");
+    let engine = support::engine();
+    for case in std::fs::read_dir(suite).unwrap() {
+        let message = MessageInput::Bytes(std::fs::read(case.unwrap().path().join("message.json")).unwrap());
+        let request = Request { message, facts: world().facts(), snapshot: engine.snapshot(noon()).unwrap() };
+        let explanation = engine.explain(&request);
+        match engine.evaluate(&request).outcome {
+            Outcome::Refused(refusal) => {
+                let explanation = explanation.unwrap_or_else(|| panic!("{refusal}"));
+                assert!(!explanation.sentence.is_empty() && !explanation.change.is_empty(), "{refusal}");
+            }
+            _ => assert_eq!(explanation, None),
+        }
+    }
+    let mut ask = grant();
+    ask.intent.0 = Intent::grant(NOTES, "https://carol.example/profile#me").turtle();
+    let message = octets(&ask.message().unwrap());
+    let request = Request { message, facts: world().facts(), snapshot: engine.snapshot(noon()).unwrap() };
+    let explanation = engine.explain(&request).unwrap();
+    assert!(explanation.unmet[0].asked.starts_with("recipient "), "{explanation:?}");
+    assert!(explanation.change.contains("the policies would permit it"), "{explanation:?}");
+}
+
+#[test]
 fn a_decision_names_its_configuration_and_engine() {
     let engine = support::engine();
     let decided = engine.decide(octets(&grant().message().unwrap()), world().facts());

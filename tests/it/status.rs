@@ -133,7 +133,7 @@ impl Server {
         let repository = Path::new(env!("CARGO_MANIFEST_DIR")).display().to_string();
         let text =
             world().text("vectors/writgate.toml").unwrap().replace("\"../", &format!("\"{repository}/"));
-        let text = text.replacen("domains =", "cache = \"cache\"\ndomains =", 1);
+        let text = text.replacen("domains =", "document_cache = \"cache\"\ndomains =", 1);
         std::fs::write(self.folder.join("writgate.toml"), format!("{text}\n{more}")).unwrap();
     }
 

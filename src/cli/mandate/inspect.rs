@@ -9,7 +9,7 @@ use crate::credential::data_integrity::{Proof, Statement};
 use crate::credential::securing::Securing;
 use crate::credential::{Credential, Known, PaperError, binding};
 use crate::limits::Limits;
-use crate::mandate::odrl::{PolicyError, PolicyOutline, RuleOutline};
+use crate::mandate::odrl::{PolicyOutline, RuleOutline};
 use crate::message::RdfPart;
 use crate::rdf::Budget;
 use crate::vocab::sec;
@@ -282,10 +282,7 @@ impl HopSeen {
         let (binding, policy) = match bound {
             Ok(bound) => match bound.policy {
                 Ok(policy) => (bound.form.as_str().to_owned(), Some(policy)),
-                Err(PolicyError::Malformed(why)) => (format!("{}, but {why}", bound.form.as_str()), None),
-                Err(PolicyError::TooLarge(limit)) => {
-                    (format!("{}, but it exceeds the limit {limit}", bound.form.as_str()), None)
-                }
+                Err(error) => (format!("{}, but {error}", bound.form.as_str()), None),
             },
             Err(error) => {
                 let why = error.evidence.detail.unwrap_or_default();

@@ -43,8 +43,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     policy: Vec<PathBuf>,
     /// Judge it at this instant (RFC 3339); now if absent
-    #[arg(long, value_parser = output::instant)]
-    at: Option<Instant>,
+    #[arg(long, alias = "at", value_parser = output::instant)]
+    now: Option<Instant>,
     /// Ask the policies too: the action, as an IRI or a short name
     #[arg(long, requires = "target")]
     action: Option<String>,
@@ -112,14 +112,14 @@ const UNASKED: &str = "The policies were not asked about anything (--action, --t
 const ASKED: &str = "No message was judged: neither a presentation's proof, challenge and domain, nor an intent; a count is the ledger's of --config, else that of a first use.";
 
 /// A configuration, what is known at the instant, and the policies beside the papers.
-struct World {
+struct Inputs {
     config: Config,
     snapshot: Snapshot,
     parts: Vec<RdfPart>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let at = arguments.at.unwrap_or_else(chrono::Utc::now);
+    let at = arguments.now.unwrap_or_else(chrono::Utc::now);
     let (config, snapshot) = match (&arguments.config, &arguments.root) {
         (Some(path), _) => configured(path, at)?,
         (None, Some(root)) => of_root(root, arguments, at)?,
@@ -130,8 +130,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         }
     };
     let files = papers::read(&arguments.papers, config.context_free)?;
-    let world = World { parts: papers::policies(&arguments.policy)?, config, snapshot };
-    let verdict = world.judge(arguments, &files);
+    let inputs = Inputs { parts: papers::policies(&arguments.policy)?, config, snapshot };
+    let verdict = inputs.judge(arguments, &files);
     let text = match arguments.json {
         true => output::json(&verdict)?,
         false => verdict.in_words(),
@@ -178,7 +178,7 @@ fn of_root(root: &str, arguments: &Arguments, at: Instant) -> Result<(Config, Sn
 /// Nothing is owned here, and nobody asks here: the root is given.
 const NOWHERE: &str = "https://writgate.invalid/";
 
-impl World {
+impl Inputs {
     fn judge(&self, arguments: &Arguments, files: &[PaperFile]) -> Verdict {
         let credentials: Vec<Arc<Credential>> =
             files.iter().flat_map(PaperFile::credentials).cloned().collect();
@@ -350,7 +350,7 @@ struct Asked {
 impl Asked {
     fn new(
         chain: &VerifiedChain,
-        world: &World,
+        inputs: &Inputs,
         holder: Option<&str>,
         root: &str,
         (action, target): (&str, &str),
@@ -372,7 +372,7 @@ impl Asked {
         let request = Request {
             message: MessageInput::Bytes(Vec::new()),
             facts: CallerFacts::new("cli", Actor::Unauthenticated, ""),
-            snapshot: world.snapshot.clone(),
+            snapshot: inputs.snapshot.clone(),
         };
         let of_second = chain.actor_hops().last().and_then(|hop| hop.credential.authorizes.as_deref());
         let actor = holder.or(of_second).unwrap_or(chain.leaf_delegate()).to_owned();
@@ -380,12 +380,12 @@ impl Asked {
     }
 
     /// Phase D and composition.
-    fn grant(&self, world: &World, chain: &VerifiedChain) -> Result<PolicyGrant, Refusal> {
-        PolicyGrant::evaluate(chain, &self.actions, &self.actor, &self.request, &world.config)
+    fn grant(&self, inputs: &Inputs, chain: &VerifiedChain) -> Result<PolicyGrant, Refusal> {
+        PolicyGrant::evaluate(chain, &self.actions, &self.actor, &self.request, &inputs.config)
     }
 
-    fn explanation(&self, world: &World, chain: &VerifiedChain) -> Option<Explanation> {
-        PolicyGrant::explain(chain, &self.actions, &self.actor, &self.request, &world.config)
+    fn explanation(&self, inputs: &Inputs, chain: &VerifiedChain) -> Option<Explanation> {
+        PolicyGrant::explain(chain, &self.actions, &self.actor, &self.request, &inputs.config)
     }
 }
 

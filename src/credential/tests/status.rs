@@ -465,9 +465,9 @@ fn a_decompression_bomb_is_read_no_further_than_the_limit() {
     let options = options(&issuer(), "assertionMethod");
     let document = secure(&issuer(), document, options, &limits, &mut budget()).unwrap();
     unknown("a bomb", Source::json(&document).judge(&entry()));
-    let small = Limits { status_list_octets: LEAST / 8 - 1, ..Limits::default() };
+    let small = Limits { status_list_decompressed_bytes: LEAST / 8 - 1, ..Limits::default() };
     unknown("over the limit", Source { limits: small, ..of_bits(&[]) }.judge(&entry()));
-    let exact = Limits { status_list_octets: LEAST / 8, ..Limits::default() };
+    let exact = Limits { status_list_decompressed_bytes: LEAST / 8, ..Limits::default() };
     assert!(Source { limits: exact, ..of_bits(&[]) }.judge(&entry()).is_ok());
     let short = Limits { status_list_bytes: 100, ..Limits::default() };
     unknown("a long document", Source { limits: short, ..of_bits(&[]) }.judge(&entry()));

@@ -1,7 +1,7 @@
 //! The memory of status and revocation, each step within the caller's transaction.
 
 use super::micros;
-use crate::ledger::memory::{
+use crate::ledger::status_memory::{
     REVOKED_IN_ALL, REVOKED_PER_ISSUER, WANTED_FOR_DAYS, WANTED_IN_ALL, WANTED_PER_ISSUER,
 };
 use crate::ledger::{

@@ -55,8 +55,8 @@ CREATE TABLE revoked (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// What version 2 added: the memory of status and revocation (`super::super::memory`). `status_memory.version` moves with
-/// every change of what a snapshot holds of it, so that a snapshot reads only what changed.
+/// What version 2 added: the memory of status and revocation (`crate::ledger::status_memory`). `status_memory.version`
+/// moves with every change of what a snapshot holds of it, so that a snapshot reads only what changed.
 const STATUS_TABLES: &str = "\
 CREATE TABLE revoked_policies (
     publisher TEXT NOT NULL,

@@ -5,7 +5,7 @@ use crate::ledger::conformance::{
     Ask, DOMAIN, Folder, SKEW, admitted, at, entry, ids, list, once, one_of_each, refuse_with, refused,
     relies_on,
 };
-use crate::ledger::memory::REVOKED_IN_ALL;
+use crate::ledger::status_memory::REVOKED_IN_ALL;
 use crate::ledger::{Learned, StatusMemory};
 use crate::refusal::Reason;
 use chrono::DateTime;

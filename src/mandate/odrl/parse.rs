@@ -14,11 +14,13 @@ use std::collections::HashSet;
 mod constraint;
 
 /// Why a document is no policy of a chain. (One that phase D cannot use is read, and says so itself.)
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PolicyError {
     /// `CHAIN_MALFORMED`: not exactly one policy node, or its id or one of its single properties is not single.
+    #[error("{0}")]
     Malformed(&'static str),
     /// `LIMIT_EXCEEDED`: the limit's name.
+    #[error("it exceeds the limit {0}")]
     TooLarge(&'static str),
 }
 

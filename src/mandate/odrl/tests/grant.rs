@@ -367,6 +367,10 @@ fn actor_hops_are_bounded() {
     uncomposed(&case);
     case.config.max_actor_hops = 2;
     assert!(case.evaluate().is_ok());
+    let mut none = composed(READ, READ);
+    assert!(none.evaluate().is_ok());
+    none.config.max_actor_hops = 0;
+    uncomposed(&none);
 }
 
 /// Threat 18: the owner's word about the actor, and about delegation, is heard whatever the conflict strategy.
