@@ -59,8 +59,8 @@ impl Example {
         let engine = self.engine(|_| ());
         let evaluation = engine.evaluate(&self.request(&engine, &self.ask()));
         assert!(matches!(evaluation.outcome, Outcome::Granted(_)), "{:?}", evaluation.outcome);
-        // The credential, its policy and its signature.
-        assert_eq!(engine.known().len(), 3);
+        // The credential, its policy and its signature, and the keys of its issuer and of the agent.
+        assert_eq!(engine.known().len(), 5);
         engine
     }
 }
@@ -174,7 +174,7 @@ fn reading_what_is_known_costs_what_reading_does() {
     let presentation = ask.presentation().unwrap();
     let limits = Limits::default();
     let facts = KnownFacts::new(usize::MAX);
-    let learning = Known::new(&facts, &limits);
+    let learning = Known::new(&facts, digest_of_limits(&limits));
     Presentation::read_knowing(&presentation, &limits, &mut Budget::new(&limits), &learning).unwrap();
     learning.keep();
     let mut outcomes = Vec::new();
@@ -183,8 +183,12 @@ fn reading_what_is_known_costs_what_reading_does() {
             let lowered = Limits { canonicalization_calls: calls, canonicalizations, ..limits.clone() };
             let (mut cold, mut warm) = (Budget::new(&lowered), Budget::new(&lowered));
             let without = Presentation::read(&presentation, &limits, &mut cold);
-            let with =
-                Presentation::read_knowing(&presentation, &limits, &mut warm, &Known::new(&facts, &limits));
+            let with = Presentation::read_knowing(
+                &presentation,
+                &limits,
+                &mut warm,
+                &Known::new(&facts, digest_of_limits(&limits)),
+            );
             assert_eq!(with.as_ref().err(), without.as_ref().err(), "{calls} {canonicalizations}");
             assert_eq!(warm, cold, "{calls} {canonicalizations}");
             outcomes.push(with.is_ok());
@@ -235,7 +239,7 @@ fn another_profile_or_other_limits_do_not_know_the_same_octets() {
     let limits = Limits::default();
     let facts = KnownFacts::new(usize::MAX);
     let reads = |profile: Profile, limits: &Limits| {
-        let (known, mut read) = (Known::new(&facts, limits), false);
+        let (known, mut read) = (Known::new(&facts, digest_of_limits(limits)), false);
         let mut budget = Budget::new(limits);
         let credential = known.credential(profile, &paper, &mut budget, |budget| {
             read = true;
@@ -258,7 +262,7 @@ fn another_media_type_does_not_know_the_same_octets() {
     let limits = Limits::default();
     let facts = KnownFacts::new(usize::MAX);
     let reads = |media_type: RdfMediaType| {
-        let (known, mut read) = (Known::new(&facts, &limits), false);
+        let (known, mut read) = (Known::new(&facts, digest_of_limits(&limits)), false);
         let policy = known.policy(&text, media_type, || {
             read = true;
             Ok(Policy::read(&crate::rdf::parse_graph(&text, RdfMediaType::Turtle, &limits).unwrap(), &limits))
@@ -302,7 +306,7 @@ fn what_was_not_verified_leaves_nothing() {
     // A verified chain leaves its facts, whatever its policies say of the request.
     let ask = example.world.ask(Intent::read("https://alice.pod.example/other"), example.now).unwrap();
     assert_eq!(reason(&engine.evaluate(&example.request(&engine, &ask))), Some(Reason::PolicyDenied));
-    assert_eq!(engine.known().len(), 3);
+    assert_eq!(engine.known().len(), 5);
 }
 
 #[test]
@@ -329,7 +333,7 @@ fn a_poisoned_lock_neither_stops_nor_allows_anything() {
     assert_eq!(engine.known().len(), 0);
     let request = example.request(&engine, &example.ask());
     assert!(matches!(engine.evaluate(&request).outcome, Outcome::Granted(_)));
-    assert_eq!(engine.known().len(), 3);
+    assert_eq!(engine.known().len(), 5);
 }
 
 #[test]
@@ -355,7 +359,7 @@ fn what_is_known_stays_within_its_octets() {
         assert!(engine.known().len() > 0);
     }
     // Those used last are left.
-    assert!((6..=12).contains(&engine.known().len()), "{}", engine.known().len());
+    assert!((8..=14).contains(&engine.known().len()), "{}", engine.known().len());
     let none = example.engine(|config| config.cache_bytes = 0);
     let request = example.request(&none, &example.ask());
     assert!(matches!(none.evaluate(&request).outcome, Outcome::Granted(_)));
