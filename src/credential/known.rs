@@ -21,6 +21,7 @@ use super::{Credential, PaperError};
 use crate::limits::Limits;
 use crate::mandate::odrl::{Policy, PolicyError};
 use crate::message::Digest;
+use crate::message::digest::jcs_of_value;
 use crate::rdf::{Budget, RdfMediaType, Spent};
 use lru::LruCache;
 use oxrdf::{Graph, TermRef};
@@ -172,7 +173,8 @@ impl<'f> Known<'f> {
         budget: &mut Budget,
         read: impl FnOnce(&mut Budget) -> Result<Credential, PaperError>,
     ) -> Result<Arc<Credential>, PaperError> {
-        let octets = self.facts.and_then(|_| serde_json::to_vec(paper).ok());
+        // The strict reader has one value for whatever has one JCS form.
+        let octets = self.facts.and_then(|_| jcs_of_value(paper).ok());
         let key =
             octets.and_then(|octets| self.key("credential", &[format!("{profile:?}").as_bytes(), &octets]));
         if let Some(Fact::Credential(credential, cost)) = self.find(key.as_ref())

@@ -3,7 +3,7 @@
 use super::*;
 use crate::config::Config;
 use crate::credential::ControllerDocuments;
-use crate::credential::presentation_graph::Presentation;
+use crate::credential::presentation_graph::{Presentation, quads_of_parts};
 use crate::decision::{Evaluation, Outcome};
 use crate::engine::{Engine, SystemClock};
 use crate::ledger::SqliteLedger;
@@ -12,6 +12,7 @@ use crate::request::{Instant, MessageInput, Request};
 use crate::worked_example::{ALICE, Ask, Intent, PolicyBinding, World};
 use proptest::prelude::*;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The worked example, and engines for it.
@@ -364,4 +365,39 @@ fn what_is_known_stays_within_its_octets() {
     let request = example.request(&none, &example.ask());
     assert!(matches!(none.evaluate(&request).outcome, Outcome::Granted(_)));
     assert_eq!(none.known().len(), 0);
+}
+
+#[test]
+fn a_presentation_is_as_large_as_its_parts_together() {
+    let example = Example::new();
+    let mut ask = example.ask();
+    ask.credentials.push(example.mandate("urn:uuid:2", PolicyBinding::Embedded));
+    let presentation = ask.presentation().unwrap();
+    let (quads, _) = quads_of_parts(&presentation).unwrap();
+    let blank_nodes: BTreeSet<String> = quads
+        .iter()
+        .flat_map(|quad| [quad.subject.to_string(), quad.object.to_string(), quad.graph_name.to_string()])
+        .filter(|term| term.starts_with("_:"))
+        .collect();
+    let read = |limits: &Limits| {
+        let facts = KnownFacts::new(usize::MAX);
+        let known = || Known::new(&facts, digest_of_limits(limits));
+        let learning = known();
+        let cold =
+            Presentation::read_knowing(&presentation, limits, &mut Budget::new(limits), &learning).err();
+        learning.keep();
+        let warm = Presentation::read_knowing(&presentation, limits, &mut Budget::new(limits), &known());
+        assert_eq!(warm.err(), cold);
+        cold.map(|error| error.reason)
+    };
+    for (most, of) in [
+        (quads.len(), (|triples| Limits { triples, ..Limits::default() }) as fn(usize) -> Limits),
+        (blank_nodes.len(), |blank_nodes| Limits { blank_nodes, ..Limits::default() }),
+    ] {
+        assert_eq!(read(&of(most)), None);
+        // Each paper alone is far below it, and then one is not.
+        for less in [1, 2, most / 4, most / 2] {
+            assert_eq!(read(&of(most - less)), Some(Reason::LimitExceeded), "{less} below {most}");
+        }
+    }
 }

@@ -162,7 +162,7 @@ impl<'a> PolicyStage<'a> {
             request,
             config,
             of_message,
-            facts: Arc::new(Facts::of_store(&config.policies, chain.root_principal())),
+            facts: config.facts.for_root(chain.root_principal()),
             counts: Arc::new(request.snapshot.counts.clone()),
             work: Work::new(&config.limits),
             primary: chain.hops().iter().map(|hop| hop.policy.as_ref()).collect(),
