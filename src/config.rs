@@ -3,6 +3,7 @@
 
 use crate::credential::{ControllerDocuments, StatusLists};
 use crate::limits::Limits;
+use crate::mandate::odrl::StoredFacts;
 use crate::message::{Digest, action};
 use crate::protocol::{ProtocolDocument, ProtocolRegistry};
 use crate::rdf::{RdfMediaType, parse_graph};
@@ -37,6 +38,8 @@ pub struct Config {
     /// What publishers say of policies. The ledger remembers it from the start on.
     pub(crate) revocations: Vec<RevocationFeed>,
     pub(crate) policies: PolicyStore,
+    /// What `policies` state as facts.
+    pub(crate) facts: StoredFacts,
     pub(crate) limits: Limits,
     /// Duty action IRIs that this server can keep.
     pub(crate) obligations: BTreeSet<String>,
@@ -87,6 +90,7 @@ impl ConfigBuilder {
                 status_lists: Arc::default(),
                 revocations: Vec::new(),
                 policies: PolicyStore::default(),
+                facts: StoredFacts::default(),
                 limits: Limits::default(),
                 obligations: BTreeSet::new(),
                 require_duties: false,
@@ -142,6 +146,7 @@ impl ConfigBuilder {
 
     /// Sets the policy store. Default: empty.
     pub fn with_policies(mut self, policies: PolicyStore) -> Self {
+        self.config.facts = StoredFacts::of(&policies);
         self.config.policies = policies;
         self
     }

@@ -6,13 +6,13 @@
 
 use crate::audit::Draft;
 use crate::config::{Config, ConfigError};
-use crate::credential::{Known, KnownFacts, VerifiedPresentation};
+use crate::credential::{Known, KnownFacts, VerifiedPresentation, digest_of_limits};
 use crate::decision::{Evaluation, Grant, NotOurs, Outcome};
 use crate::explain::Explanation;
 use crate::ledger::{Learned, Ledger, LedgerError, Revoked};
 use crate::mandate::odrl::PolicyGrant;
 use crate::mandate::{PolicyReferences, VerifiedChain};
-use crate::message::{ActionsUnderTest, Admitted, Envelope, IntentGraph, admit};
+use crate::message::{ActionsUnderTest, Admitted, Digest, Envelope, IntentGraph, admit};
 use crate::protocol::ProtocolDocument;
 use crate::rdf::Budget;
 use crate::refusal::{Refusal, Stage};
@@ -37,6 +37,8 @@ pub struct Engine {
     clock: Arc<dyn Clock>,
     /// What is known of papers that were seen before. No answer depends on it.
     known: Arc<KnownFacts>,
+    /// Of the configuration's limits: what is known was read under some.
+    limits: Digest,
 }
 
 /// Where `decide` takes the time from. `evaluate` never asks.
@@ -74,7 +76,8 @@ impl Engine {
                 .map_err(|cause| ConfigError::new("revocations", cause.to_string()))?;
         }
         let known = Arc::new(KnownFacts::new(config.cache_bytes));
-        Ok(Self { config: Arc::new(config), ledger, clock, known })
+        let limits = digest_of_limits(&config.limits);
+        Ok(Self { config: Arc::new(config), ledger, clock, known, limits })
     }
 
     /// The checked configuration.
@@ -143,7 +146,7 @@ impl Engine {
         let mut draft = Draft::new(request, &self.config);
         let mut learned = Learned::default();
         // A panic can only come from a dependency. The draft is plain data, each field of it whole or absent.
-        let known = Known::new(&self.known, &self.config.limits);
+        let known = Known::new(&self.known, self.limits);
         let judged = catch_unwind(AssertUnwindSafe(|| {
             stages(request, &self.config, &known, &mut draft, &mut learned, watch)
         }));

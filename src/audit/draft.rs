@@ -21,15 +21,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A report body under construction.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub(crate) struct Draft<'r> {
+    /// Its message digest counts once the message was read.
     body: ReportBody,
+    /// The message, until it was read, and the limits that it is written under.
+    unread: Option<(&'r MessageInput, &'r Limits)>,
     card_declared: bool,
     evidence_chars: usize,
 }
 
-impl Draft {
+impl<'r> Draft<'r> {
     /// What is known before any stage ran.
-    pub(crate) fn new(request: &Request, config: &Config) -> Self {
+    pub(crate) fn new(request: &'r Request, config: &'r Config) -> Self {
         let (actor, actor_unauthenticated) = match &request.facts.actor {
             Actor::Authenticated(actor) => (Some(actor.clone()), false),
             Actor::Unauthenticated => (None, true),
@@ -49,7 +52,7 @@ impl Draft {
             actor_unauthenticated,
             message_id: None,
             context: request.facts.context.clone(),
-            message_digest: unread_digest(&request.message, &config.limits),
+            message_digest: Digest::from_bytes([0; 32]),
             protocol_hash: None,
             intent_hash: None,
             shacl_report: None,
@@ -68,7 +71,8 @@ impl Draft {
             unjudged_parts: Vec::new(),
             unjudged_nodes: Vec::new(),
         };
-        Self { body, card_declared: false, evidence_chars: config.limits.evidence_chars }
+        let unread = Some((&request.message, &config.limits));
+        Self { body, unread, card_declared: false, evidence_chars: config.limits.evidence_chars }
     }
 
     /// The stage that is about to run.
@@ -84,6 +88,7 @@ impl Draft {
         self.body.message_id = Some(facts.message_id.clone());
         self.body.context = facts.context.clone();
         self.body.message_digest = facts.digest;
+        self.unread = None;
         if facts.parsed_by_caller {
             self.mark("parsed-by-caller");
         }
@@ -173,7 +178,7 @@ impl Draft {
         self.body.outcome = EvaluationOutcome::Granted;
         self.body.obligations = grant.obligations().clone();
         self.body.not_after = Some(instant_text(grant.not_after()));
-        self.body
+        self.finished()
     }
 
     /// The body of a refusal, and the refusal with what its public form turns on.
@@ -186,13 +191,22 @@ impl Draft {
         self.body.reason = Some(refusal.reason());
         self.body.evidence = Some(refusal.evidence().clone());
         self.body.shacl_report = refusal.shacl_report().map(str::to_owned);
-        (self.body, refusal)
+        (self.finished(), refusal)
     }
 
     /// The body of a message that is not ours.
     pub(crate) fn not_ours(mut self) -> ReportBody {
         self.body.outcome = EvaluationOutcome::NotOurs;
-        self.body
+        self.finished()
+    }
+
+    fn finished(self) -> ReportBody {
+        match self.unread {
+            None => self.body,
+            Some((message, limits)) => {
+                ReportBody { message_digest: unread_digest(message, limits), ..self.body }
+            }
+        }
     }
 
     fn mark(&mut self, mark: &str) {

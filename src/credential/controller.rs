@@ -2,6 +2,7 @@
 
 use super::date_time;
 use super::key::{DID_JWK, DID_KEY, KeyError, PublicKey, did_key_method};
+use super::known::Known;
 use crate::request::Instant;
 use crate::source;
 use chrono::TimeDelta;
@@ -112,11 +113,25 @@ impl KeySource<'_> {
         method: &str,
         relationship: Relationship,
     ) -> Result<VerificationMethod, MethodError> {
-        if controller.starts_with(DID_KEY) {
+        self.find_knowing(controller, method, relationship, &Known::nothing())
+    }
+
+    /// [`KeySource::find`], where a key may be known already. Whose it is, and for what, is looked up each time.
+    ///
+    /// # Errors
+    /// [`MethodError`]
+    pub(crate) fn find_knowing(
+        &self,
+        controller: &str,
+        method: &str,
+        relationship: Relationship,
+        known: &Known<'_>,
+    ) -> Result<VerificationMethod, MethodError> {
+        if let Some(multikey) = controller.strip_prefix(DID_KEY) {
             // Self-certifying: a document under this id could only contradict it, so none is looked at.
             return match did_key_method(controller) {
                 Some(only) if only == method => {
-                    Ok(VerificationMethod { key: PublicKey::from_did_key(controller)?, good_until: None })
+                    Ok(VerificationMethod { key: known.public_key(multikey)?, good_until: None })
                 }
                 _ => Err(MethodError::NotControlled("the method is not the one of the did:key")),
             };
@@ -140,7 +155,7 @@ impl KeySource<'_> {
         let entry = listed_method(document, controller, method, relationship)?;
         let ended = self.check_dates(entry)?;
         let good_until = ended.map_or(aged, |ended| ended.min(aged));
-        Ok(VerificationMethod { key: method_key(entry)?, good_until: Some(good_until) })
+        Ok(VerificationMethod { key: method_key(entry, known)?, good_until: Some(good_until) })
     }
 
     /// `revoked` and `expires`, where there, must lie ahead; one that does not parse has been reached. Gives the last
@@ -211,7 +226,7 @@ const SECRET_MEMBERS: [&str; 5] =
     ["secretKeyMultibase", "secretKeyJwk", "privateKeyMultibase", "privateKeyJwk", "privateKeyBase58"];
 
 /// The key of a method, in either or both of its forms.
-fn method_key(entry: &Map<String, Value>) -> Result<PublicKey, MethodError> {
+fn method_key(entry: &Map<String, Value>, known: &Known<'_>) -> Result<PublicKey, MethodError> {
     if !matches!(text(entry, "type"), Some("Multikey" | "JsonWebKey")) {
         return Err(MethodError::NotControlled("the method is neither a Multikey nor a JsonWebKey"));
     }
@@ -220,7 +235,7 @@ fn method_key(entry: &Map<String, Value>) -> Result<PublicKey, MethodError> {
     }
     let multikey = match entry.get("publicKeyMultibase") {
         None => None,
-        Some(Value::String(multikey)) => Some(PublicKey::from_multikey(multikey)?),
+        Some(Value::String(multikey)) => Some(known.public_key(multikey)?),
         Some(_) => return Err(MethodError::NotControlled("publicKeyMultibase is not a string")),
     };
     let jwk = entry.get("publicKeyJwk").map(PublicKey::from_jwk).transpose()?;

@@ -5,6 +5,7 @@ use super::controller::{KeySource, Relationship};
 use super::data_integrity::{self, DocumentHash, Proof, ProofOf, Secured, Statement};
 use super::known::Known;
 use super::node::{NodeView, as_node, iri, owned};
+use super::presentation_graph::Embedded;
 use super::securing::Securing;
 use crate::limits::Limits;
 use crate::message::Digest;
@@ -49,8 +50,8 @@ pub(crate) struct Credential {
     pub(crate) graph: Graph,
     /// The credential's proofs, each with its signed options, or its JWS.
     pub(crate) securing: Securing,
-    /// Embedded in a presentation, it reads as it does alone: it and its proofs are of a recognised form.
-    pub(crate) recognised: bool,
+    /// It in a presentation, where it reads as it does alone: it and its proofs are of a recognised form.
+    pub(crate) embedded: Option<Embedded>,
     /// What facts that follow from its octets are kept under; `None`: none are.
     pub(crate) known_as: Option<Digest>,
 }
@@ -110,7 +111,11 @@ impl Credential {
     /// # Errors
     /// `MALFORMED`, `REMOTE_CONTEXT`, `LIMIT_EXCEEDED`.
     pub(crate) fn read(document: &Value, limits: &Limits, budget: &mut Budget) -> Result<Self, PaperError> {
-        Self::of_mandate(Signed::read(document, limits, budget)?)
+        let signed = Signed::read(document, limits, budget)?;
+        let recognised = signed.recognised;
+        let credential = Self::of_mandate(signed)?;
+        let embedded = recognised.then(|| Embedded::new(&credential, limits));
+        Ok(Self { embedded, ..credential })
     }
 
     /// Phase A: each proof by the issuer's own key for `assertionMethod`, over this very graph, and the dates. Gives the
@@ -167,7 +172,8 @@ impl Credential {
         let methods = statements
             .iter()
             .map(|statement| {
-                keys.find(&self.issuer, &statement.verification_method, Relationship::AssertionMethod)
+                let method = &statement.verification_method;
+                keys.find_knowing(&self.issuer, method, Relationship::AssertionMethod, known)
                     .map_err(|error| PaperError::new(Reason::IssuerMismatch, error.to_string()))
             })
             .collect::<Result<Vec<_>, _>>()?;
@@ -227,7 +233,7 @@ impl Credential {
     /// # Errors
     /// `MALFORMED`
     pub(crate) fn of_any_type(signed: Signed) -> Result<Self, PaperError> {
-        let Signed { profile, graph, digest, securing, recognised } = signed;
+        let Signed { profile, graph, digest, securing, recognised: _ } = signed;
         let node = NodeView::only_instance(&graph, cred::VERIFIABLE_CREDENTIAL)?;
         // A credential that something else in its document points to is that something's content, not what was issued.
         if graph.triples_for_object(node.node()).next().is_some() {
@@ -252,7 +258,7 @@ impl Credential {
             status: Vec::new(),
             related: Vec::new(),
             securing,
-            recognised,
+            embedded: None,
             known_as: None,
             graph: Graph::default(),
         };

@@ -7,7 +7,7 @@ use super::key::{KeyType, PublicKey, decode_base58btc};
 use super::node::{NodeView, as_iri, as_text};
 use crate::limits::Limits;
 use crate::message::Digest;
-use crate::rdf::canon::{self, HashAlgorithm};
+use crate::rdf::canon::{self, Composite, HashAlgorithm};
 use crate::rdf::{Budget, RdfError, jsonld};
 use crate::refusal::Reason;
 use crate::request::Instant;
@@ -66,26 +66,31 @@ impl Suite {
 pub(crate) struct DocumentHash<'q> {
     sha256: Digest,
     /// `None`: the context-free profile, which has no P-384.
-    quads: Option<&'q [Quad]>,
+    dataset: Option<Composite<'q>>,
     sha384: Option<[u8; 48]>,
 }
 
 impl<'q> DocumentHash<'q> {
     /// Of a document whose SHA-256 is known.
     pub(crate) fn new(sha256: Digest, quads: &'q [Quad]) -> Self {
-        Self { sha256, quads: Some(quads), sha384: None }
+        Self::of_composite(sha256, Composite { own: quads, parts: &[] })
+    }
+
+    /// Of a document that is partly prepared.
+    pub(crate) fn of_composite(sha256: Digest, dataset: Composite<'q>) -> Self {
+        Self { sha256, dataset: Some(dataset), sha384: None }
     }
 
     /// Of a document of the context-free profile, which does not know P-384.
     pub(crate) fn sha256_only(sha256: Digest) -> Self {
-        Self { sha256, quads: None, sha384: None }
+        Self { sha256, dataset: None, sha384: None }
     }
 
     /// The datatype of a suite's name in the options (vc-data-integrity 2.1, `mandate.md` 9). It is the one signed mark
     /// of a paper's profile: a context-free paper's quads can be written in JSON-LD by whoever holds it, and must not be a
     /// JSON-LD paper then.
     fn suite_datatype(&self) -> &'static str {
-        match self.quads {
+        match self.dataset {
             Some(_) => sec::CRYPTOSUITE_STRING,
             None => rdf::XSD_STRING,
         }
@@ -102,17 +107,18 @@ impl<'q> DocumentHash<'q> {
         options: &[Quad],
         budget: &mut Budget,
     ) -> Result<Option<Vec<u8>>, RdfError> {
-        match (key_type, self.quads) {
+        match (key_type, self.dataset) {
             (KeyType::Ed25519 | KeyType::P256, _) => {
                 let options = Digest::of(canon::quads(options, HashAlgorithm::Sha256, budget)?);
                 Ok(Some([options.as_bytes().as_slice(), self.sha256.as_bytes().as_slice()].concat()))
             }
             (KeyType::P384, None) => Ok(None),
-            (KeyType::P384, Some(quads)) => {
+            (KeyType::P384, Some(dataset)) => {
                 let document = match self.sha384 {
                     Some(known) => known,
-                    None => *self.sha384.insert(sha384(quads, budget)?),
+                    None => *self.sha384.insert(sha384(dataset, budget)?),
                 };
+                let options = Composite { own: options, parts: &[] };
                 Ok(Some([sha384(options, budget)?, document].concat()))
             }
         }
@@ -120,8 +126,8 @@ impl<'q> DocumentHash<'q> {
 }
 
 /// SHA-384 of the canonical form that RDFC-1.0 makes with SHA-384.
-fn sha384(quads: &[Quad], budget: &mut Budget) -> Result<[u8; 48], RdfError> {
-    Ok(Sha384::digest(canon::quads(quads, HashAlgorithm::Sha384, budget)?).into())
+fn sha384(dataset: Composite<'_>, budget: &mut Budget) -> Result<[u8; 48], RdfError> {
+    Ok(Sha384::digest(canon::composite(dataset, HashAlgorithm::Sha384, budget)?).into())
 }
 
 /// What a proof is made for: it settles which options may be there.

@@ -1,7 +1,7 @@
 //! Facts about exact octets, kept from one decision to the next: credentials repeat for months.
 //!
 //! A fact is what reading or arithmetic found and would find again: a credential's graph and claims, a policy, a
-//! signature that is a key's. It is never a verdict and never a failure. Whether a key is listed, a date has passed, a
+//! key, a signature that is a key's. It is never a verdict and never a failure. Whether a key is listed, a date has passed, a
 //! paper is revoked or a policy is the one that was signed for is asked for each message, behind what is kept here.
 //!
 //! - A fact is found by a SHA-256 over everything that it depends on: its kind, the octets, the profile or media type
@@ -15,11 +15,13 @@
 
 use super::credential::Profile;
 use super::data_integrity::Statement;
-use super::key::PublicKey;
+use super::key::{KeyError, PublicKey};
+use super::presentation_graph::Embedded;
 use super::{Credential, PaperError};
 use crate::limits::Limits;
 use crate::mandate::odrl::{Policy, PolicyError};
 use crate::message::Digest;
+use crate::message::digest::jcs_of_value;
 use crate::rdf::{Budget, RdfMediaType, Spent};
 use lru::LruCache;
 use oxrdf::{Graph, TermRef};
@@ -52,6 +54,8 @@ enum Fact {
     Embedded(Arc<Policy>, Digest, Spent),
     /// The policy of a document.
     Policy(Arc<Policy>),
+    /// The key that a Multikey reads as: for an elliptic curve, half the work of checking a signature.
+    Key(PublicKey),
     /// The signature is the key's, over these octets.
     Signature,
 }
@@ -124,6 +128,11 @@ impl Kept {
     }
 }
 
+/// What stands for the limits that papers are read under.
+pub(crate) fn digest_of_limits(limits: &Limits) -> Digest {
+    Digest::of(format!("{limits:?}"))
+}
+
 /// What one decision finds, and what it learns.
 #[derive(Debug)]
 pub(crate) struct Known<'f> {
@@ -140,10 +149,10 @@ impl<'f> Known<'f> {
         Self { facts: None, limits: Digest::of([]), learned: RefCell::default() }
     }
 
-    /// The view of one decision, whose papers are read under these limits.
-    pub(crate) fn new(facts: &'f KnownFacts, limits: &Limits) -> Self {
+    /// The view of one decision, whose papers are read under limits of this digest ([`digest_of_limits`]).
+    pub(crate) fn new(facts: &'f KnownFacts, limits: Digest) -> Self {
         let facts = (facts.most_octets > 0).then_some(facts);
-        Self { facts, limits: Digest::of(format!("{limits:?}")), learned: RefCell::default() }
+        Self { facts, limits, learned: RefCell::default() }
     }
 
     /// Keeps what was learned. It is for the caller to know that all of it comes from papers that were verified.
@@ -164,7 +173,8 @@ impl<'f> Known<'f> {
         budget: &mut Budget,
         read: impl FnOnce(&mut Budget) -> Result<Credential, PaperError>,
     ) -> Result<Arc<Credential>, PaperError> {
-        let octets = self.facts.and_then(|_| serde_json::to_vec(paper).ok());
+        // The strict reader has one value for whatever has one JCS form.
+        let octets = self.facts.and_then(|_| jcs_of_value(paper).ok());
         let key =
             octets.and_then(|octets| self.key("credential", &[format!("{profile:?}").as_bytes(), &octets]));
         if let Some(Fact::Credential(credential, cost)) = self.find(key.as_ref())
@@ -224,6 +234,20 @@ impl<'f> Known<'f> {
         Ok(policy)
     }
 
+    /// The key that a Multikey reads as.
+    ///
+    /// # Errors
+    /// [`KeyError`]
+    pub(super) fn public_key(&self, multikey: &str) -> Result<PublicKey, KeyError> {
+        let found = self.key("key", &[multikey.as_bytes()]);
+        if let Some(Fact::Key(key)) = self.find(found.as_ref()) {
+            return Ok(key);
+        }
+        let key = PublicKey::from_multikey(multikey)?;
+        self.learn(found, || Fact::Key(key.clone()));
+        Ok(key)
+    }
+
     /// Checks that a signature is the key's.
     ///
     /// # Errors
@@ -276,7 +300,7 @@ impl Fact {
                 Self::Credential(credential, _) => octets_of_credential(credential),
                 // Written out, each of its parts is about as long as in memory.
                 Self::Embedded(policy, ..) | Self::Policy(policy) => 2 * format!("{policy:?}").len(),
-                Self::Signature => 0,
+                Self::Key(_) | Self::Signature => 0,
             }
     }
 }
@@ -285,9 +309,11 @@ impl Fact {
 fn octets_of_credential(credential: &Credential) -> usize {
     let proofs =
         credential.securing.proofs().iter().map(|proof| ITEM_OCTETS + 2 * octets_of_graph(&proof.options));
+    let embedded = credential.embedded.as_ref().map_or(0, Embedded::octets);
     2 * octets_of_graph(&credential.graph)
         + proofs.sum::<usize>()
         + 2 * credential.securing.octets_of_jws()
+        + embedded
         + 4 * ITEM_OCTETS
 }
 

@@ -31,7 +31,7 @@ pub use challenge::{ChallengeBinding, bound_challenge};
 pub use controller::ControllerDocuments;
 pub(crate) use credential::Credential;
 pub use key::KeyType;
-pub(crate) use known::{Known, KnownFacts};
+pub(crate) use known::{Known, KnownFacts, digest_of_limits};
 pub(crate) use presentation::VerifiedPresentation;
 pub use status::StatusLists;
 

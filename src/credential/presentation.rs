@@ -149,21 +149,34 @@ impl VerifiedPresentation {
             max_age: bounds.max_age,
             skew: bounds.skew,
         };
-        Self::check(presentation, &expected)
+        Self::check_knowing(presentation, &expected, known)
     }
 
     /// Judges a presentation that was read.
     ///
     /// # Errors
     /// Those of [`VerifiedPresentation::verify`] from `NO_PROOF` on, in that order.
+    #[cfg(test)]
     pub(crate) fn check(presentation: Presentation, expected: &Expected<'_>) -> Result<Self, PaperError> {
+        Self::check_knowing(presentation, expected, &Known::nothing())
+    }
+
+    /// Judges a presentation that was read, whose key may be known already.
+    ///
+    /// # Errors
+    /// Those of [`VerifiedPresentation::verify`] from `NO_PROOF` on, in that order.
+    fn check_knowing(
+        presentation: Presentation,
+        expected: &Expected<'_>,
+        known: &Known<'_>,
+    ) -> Result<Self, PaperError> {
         let Presentation { profile, holder, digest, securing, credentials } = presentation;
         let statement = securing.only_statement()?;
         check_purpose(statement, profile)?;
         let (nonce, bound) = check_challenge(statement, expected)?;
         let domain = check_domain(statement, expected)?;
         let holder = check_actor(holder, expected.actor)?;
-        let key_good_until = check_key(statement, &holder, profile, &expected.keys)?;
+        let key_good_until = check_key(statement, &holder, profile, &expected.keys, known)?;
         let (created, not_after) = check_age(statement, expected)?;
         let not_after = key_good_until.map_or(not_after, |end| not_after.min(end));
         check_naming(&holder, &credentials)?;
@@ -277,8 +290,9 @@ pub(crate) fn check_key(
     holder: &str,
     profile: Profile,
     keys: &KeySource<'_>,
+    known: &Known<'_>,
 ) -> Result<Option<Instant>, PaperError> {
-    let find = |relationship| keys.find(holder, &statement.verification_method, relationship);
+    let find = |relationship| keys.find_knowing(holder, &statement.verification_method, relationship, known);
     let method = match (find(Relationship::Authentication), profile) {
         (Err(MethodError::NotControlled(_)), Profile::ContextFree) => find(Relationship::AssertionMethod),
         (found, _) => found,

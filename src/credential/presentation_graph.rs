@@ -8,8 +8,8 @@ use super::securing::Securing;
 use super::{Credential, PaperError};
 use crate::limits::Limits;
 use crate::message::Digest;
-use crate::rdf::canon::{self, HashAlgorithm};
-use crate::rdf::{Budget, check_size, jsonld};
+use crate::rdf::canon::{self, Composite, HashAlgorithm, Part};
+use crate::rdf::{Budget, RdfError, Size, check_size, check_size_with, jsonld};
 use crate::refusal::Reason;
 use crate::vocab::{cred, rdf, sec};
 use oxrdf::{
@@ -66,43 +66,54 @@ impl Presentation {
             })
         };
         let credentials = papers.iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
-        let Whole { holder, quads, canonical } = match plain_shell(members, &credentials) {
-            Some(shell) => Whole::of_parts(&shell, &credentials, limits, budget)?,
+        let whole = match plain_shell(members, &credentials) {
+            Some((shell, embedded)) => Whole::of_parts(&shell, &embedded, limits, budget)?,
             None => Whole::compared(members, &credentials, limits, budget)?,
         };
-        let digest = Digest::of(canonical);
-        let mut document = DocumentHash::new(digest, &quads);
+        let digest = Digest::of(&whole.canonical);
+        let mut document = DocumentHash::of_composite(digest, whole.dataset());
         let proofs = proofs
             .iter()
             .map(|proof| Proof::read(proof, context, &mut document, ProofOf::Presentation, limits, budget))
             .collect::<Result<Vec<_>, _>>()?;
-        let securing = Securing::DataIntegrity(proofs);
+        let (holder, securing) = (whole.holder, Securing::DataIntegrity(proofs));
         Ok(Self { profile: Profile::JsonLd, holder, digest, securing, credentials })
     }
 }
 
 /// What a presentation says, without its proofs.
-struct Whole {
+struct Whole<'c> {
     holder: Option<String>,
     quads: Vec<Quad>,
-    /// The canonical N-Quads of `quads`.
+    /// Credentials that are not among `quads`, each with the label of its graph.
+    parts: Vec<(BlankNode, &'c Part)>,
+    /// The canonical N-Quads of all.
     canonical: String,
 }
 
-impl Whole {
+impl<'c> Whole<'c> {
     /// A presentation of the recognised form: its graph is put together from what its parts read as, and that is what is
     /// hashed. A wrong reading of a part would make another hash, and its signature would not verify.
     fn of_parts(
         shell: &Value,
-        credentials: &[Arc<Credential>],
+        embedded: &[&'c Embedded],
         limits: &Limits,
         budget: &mut Budget,
     ) -> Result<Self, PaperError> {
         let Shell { node, holder } = Shell::read(&jsonld::parse_paper(shell, limits)?)?;
-        let quads = as_read(node.as_ref(), holder.as_deref(), credentials);
-        check_size(&quads, limits)?;
-        let canonical = canon::quads(&quads, HashAlgorithm::Sha256, budget)?;
-        Ok(Self { holder, quads, canonical })
+        let graphs = labels(embedded.len());
+        let quads = own_quads(node.as_ref(), holder.as_deref(), &graphs);
+        let sizes: Vec<&Size> =
+            embedded.iter().map(|one| one.size.as_ref()).collect::<Result<_, _>>().map_err(Clone::clone)?;
+        check_size_with(&quads, sizes, limits)?;
+        let parts: Vec<_> = graphs.into_iter().zip(embedded.iter().map(|one| &one.part)).collect();
+        let dataset = Composite { own: &quads, parts: &parts };
+        let canonical = canon::composite(dataset, HashAlgorithm::Sha256, budget)?;
+        Ok(Self { holder, quads, parts, canonical })
+    }
+
+    fn dataset(&self) -> Composite<'_> {
+        Composite { own: &self.quads, parts: &self.parts }
     }
 
     /// Any other: its graph is read whole, and must be what its parts say.
@@ -121,20 +132,46 @@ impl Whole {
                 "the presentation's graph is not just its holder and the credentials as each reads alone",
             ));
         }
-        Ok(Self { holder, quads, canonical })
+        Ok(Self { holder, quads, parts: Vec::new(), canonical })
     }
 }
 
-/// The quads that a presentation's parts make, where it is of the recognised form.
+/// A credential of a recognised form as it stands in a presentation: a fact about its octets.
+#[derive(Debug, Clone)]
+pub(crate) struct Embedded {
+    part: Part,
+    /// What its quads take of the limits, or that they take too much.
+    size: Result<Size, RdfError>,
+}
+
+impl Embedded {
+    pub(super) fn new(credential: &Credential, limits: &Limits) -> Self {
+        let graph = BlankNode::new_unchecked("c");
+        let mut quads = Vec::new();
+        insert_credential(&mut quads, &graph, credential);
+        Self { part: Part::new(&quads, &graph), size: check_size(&quads, limits) }
+    }
+
+    /// The octets that it takes in memory, about.
+    pub(super) fn octets(&self) -> usize {
+        self.part.octets()
+    }
+}
+
+/// Where a presentation is of the recognised form: the quads that its parts make, and the canonical form that is made
+/// without them, unless the budget is spent.
 #[cfg(test)]
-pub(crate) fn quads_of_parts(document: &Value) -> Option<Vec<Quad>> {
+pub(crate) fn quads_of_parts(document: &Value) -> Option<(Vec<Quad>, Option<String>)> {
     let limits = Limits::default();
     let mut budget = Budget::new(&limits);
     let papers = embedded(document).ok()?;
     let read = |paper: &&Value| Credential::read(paper, &limits, &mut budget).ok().map(Arc::new);
     let credentials: Vec<_> = papers.iter().map(read).collect::<Option<_>>()?;
-    let shell = plain_shell(document.as_object()?, &credentials)?;
-    Whole::of_parts(&shell, &credentials, &limits, &mut budget).ok().map(|whole| whole.quads)
+    let (shell, embedded) = plain_shell(document.as_object()?, &credentials)?;
+    let Shell { node, holder } = Shell::read(&jsonld::parse_paper(&shell, &limits).ok()?).ok()?;
+    let quads = as_read(node.as_ref(), holder.as_deref(), &credentials);
+    let whole = Whole::of_parts(&shell, &embedded, &limits, &mut Budget::new(&limits));
+    Some((quads, whole.ok().map(|whole| whole.canonical)))
 }
 
 fn without_proof(members: &Map<String, Value>) -> Value {
@@ -170,9 +207,15 @@ impl Shell {
     }
 }
 
-/// The presentation without credentials and proofs, where it is of the recognised form: nothing but the VC v2 context,
-/// its id, its type, its holder, and credentials of such a form. Nothing in it then changes what a credential says.
-fn plain_shell(members: &Map<String, Value>, credentials: &[Arc<Credential>]) -> Option<Value> {
+/// The presentation without credentials and proofs, and those credentials, where it is of the recognised form: nothing
+/// but the VC v2 context, its id, its type, its holder, and credentials of such a form. Nothing in it then changes what
+/// a credential says.
+fn plain_shell<'c>(
+    members: &Map<String, Value>,
+    credentials: &'c [Arc<Credential>],
+) -> Option<(Value, Vec<&'c Embedded>)> {
+    let embedded = credentials.iter().map(|credential| credential.embedded.as_ref());
+    let embedded: Vec<&Embedded> = embedded.collect::<Option<_>>()?;
     let is_just = |value: &Value, text: &str| match value {
         Value::Array(items) => matches!(items.as_slice(), [only] if only == text),
         single => single == text,
@@ -191,8 +234,7 @@ fn plain_shell(members: &Map<String, Value>, credentials: &[Arc<Credential>]) ->
         }
         shell.insert(name.clone(), value.clone());
     }
-    let recognised = shell.contains_key("type") && credentials.iter().all(|credential| credential.recognised);
-    recognised.then_some(Value::Object(shell))
+    shell.contains_key("type").then_some((Value::Object(shell), embedded))
 }
 
 /// The embedded credentials, at least one. That each is an object is for its own reading.
@@ -233,6 +275,21 @@ fn as_read(
     holder: Option<&str>,
     credentials: &[Arc<Credential>],
 ) -> Vec<Quad> {
+    let graphs = labels(credentials.len());
+    let mut quads = own_quads(node, holder, &graphs);
+    for (graph, credential) in graphs.iter().zip(credentials) {
+        insert_credential(&mut quads, graph, credential);
+    }
+    quads
+}
+
+/// The labels of the credentials' graphs.
+fn labels(credentials: usize) -> Vec<BlankNode> {
+    (0..credentials).map(|place| BlankNode::new_unchecked(format!("c{place}"))).collect()
+}
+
+/// The quads of a presentation's own node.
+fn own_quads(node: NamedOrBlankNodeRef<'_>, holder: Option<&str>, graphs: &[BlankNode]) -> Vec<Quad> {
     let mut quads = Vec::new();
     let node = match node {
         NamedOrBlankNodeRef::BlankNode(_) => BlankNode::new_unchecked("presentation").into(),
@@ -245,13 +302,8 @@ fn as_read(
     if let Some(holder) = holder {
         own(cred::HOLDER, NamedNode::new_unchecked(holder).into());
     }
-    let graphs: Vec<BlankNode> =
-        (0..credentials.len()).map(|place| BlankNode::new_unchecked(format!("c{place}"))).collect();
-    for graph in &graphs {
+    for graph in graphs {
         own(cred::HAS_CREDENTIAL, graph.clone().into());
-    }
-    for (graph, credential) in graphs.iter().zip(credentials) {
-        insert_credential(&mut quads, graph, credential);
     }
     quads
 }

@@ -60,7 +60,7 @@ pub(super) fn credential(id: &str, issuer: &str, delegate: &str, body: &str) -> 
         related: Vec::new(),
         graph: graph(&text),
         securing: Securing::DataIntegrity(Vec::new()),
-        recognised: false,
+        embedded: None,
         known_as: None,
     }
 }

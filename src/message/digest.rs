@@ -21,9 +21,7 @@ impl Digest {
     /// # Errors
     /// A value that JCS cannot write; values of the strict reader always can.
     pub fn of_jcs(value: &Value) -> Result<Self, serde_json::Error> {
-        let mut octets = Vec::with_capacity(1 << 10);
-        write_jcs(value, &mut octets)?;
-        Ok(Self::of(octets))
+        Ok(Self::of(jcs_of_value(value)?))
     }
 
     /// The 32 octets.
@@ -45,7 +43,16 @@ pub(crate) fn jcs<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error>
     serde_json_canonicalizer::to_vec(value)
 }
 
-/// Writes a value's JCS form: what [`jcs`] writes, but without holding a copy of every object.
+/// A JSON value's JCS form: what [`jcs`] writes, but without holding a copy of every object.
+///
+/// # Errors
+/// A value that JCS cannot write; values of the strict reader always can.
+pub(crate) fn jcs_of_value(value: &Value) -> Result<Vec<u8>, serde_json::Error> {
+    let mut octets = Vec::with_capacity(1 << 10);
+    write_jcs(value, &mut octets)?;
+    Ok(octets)
+}
+
 fn write_jcs(value: &Value, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
     match value {
         Value::Object(members) => {
@@ -56,7 +63,7 @@ fn write_jcs(value: &Value, out: &mut Vec<u8>) -> Result<(), serde_json::Error> 
                 if index > 0 {
                     out.push(b',');
                 }
-                serde_json::to_writer(&mut *out, name)?;
+                write_text(name, out)?;
                 out.push(b':');
                 write_jcs(member, out)?;
             }
@@ -73,8 +80,22 @@ fn write_jcs(value: &Value, out: &mut Vec<u8>) -> Result<(), serde_json::Error> 
             out.push(b']');
         }
         Value::Number(_) => out.extend(jcs(value)?),
-        Value::String(_) | Value::Bool(_) | Value::Null => serde_json::to_writer(&mut *out, value)?,
+        Value::String(text) => write_text(text, out)?,
+        Value::Bool(_) | Value::Null => serde_json::to_writer(&mut *out, value)?,
     }
+    Ok(())
+}
+
+/// Writes a text as JSON (RFC 8785 3.2.2.2). Nearly all hold nothing that is escaped, and are copied whole.
+fn write_text(text: &str, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+    // Without an early end, so that many octets are looked at at once.
+    let is_escaped = |octet: u8| octet < b' ' || octet == b'"' || octet == b'\\';
+    if text.bytes().fold(false, |any, octet| any | is_escaped(octet)) {
+        return serde_json::to_writer(&mut *out, text);
+    }
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
     Ok(())
 }
 

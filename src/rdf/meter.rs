@@ -15,6 +15,14 @@ pub(super) fn octets_of_all_terms(limits: &Limits) -> usize {
     limits.graph_bytes.saturating_mul(EXPANSION)
 }
 
+/// What quads take of the limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Size {
+    triples: usize,
+    octets: usize,
+    blank_nodes: usize,
+}
+
 /// Counts what a parser emits, and refuses the first quad over a limit or beyond RDF 1.1, which RDFC-1.0 is for. (The
 /// parsers read RDF 1.2, because a dependency switches that on.)
 pub(super) struct Meter<'a> {
@@ -22,11 +30,13 @@ pub(super) struct Meter<'a> {
     triples: usize,
     octets: usize,
     blank_nodes: HashSet<String>,
+    /// Blank nodes of parts that were counted before.
+    of_parts: usize,
 }
 
 impl<'a> Meter<'a> {
     pub(super) fn new(limits: &'a Limits) -> Self {
-        Self { limits, triples: 0, octets: 0, blank_nodes: HashSet::new() }
+        Self { limits, triples: 0, octets: 0, blank_nodes: HashSet::new(), of_parts: 0 }
     }
 
     /// Counts one quad.
@@ -34,10 +44,7 @@ impl<'a> Meter<'a> {
     /// # Errors
     /// [`RdfError::TooLarge`] when a limit is passed, [`RdfError::Malformed`] for RDF 1.2.
     pub(super) fn count(&mut self, quad: QuadRef<'_>) -> Result<(), RdfError> {
-        self.triples += 1;
-        if self.triples > self.limits.triples {
-            return Err(RdfError::TooLarge("triples"));
-        }
+        self.triples(1)?;
         match quad.subject {
             NamedOrBlankNodeRef::NamedNode(node) => self.text(node.as_str())?,
             NamedOrBlankNodeRef::BlankNode(node) => self.blank_node(node)?,
@@ -70,15 +77,41 @@ impl<'a> Meter<'a> {
         }
     }
 
-    fn text(&mut self, text: &str) -> Result<(), RdfError> {
-        if text.len() > self.limits.term_bytes {
-            return Err(RdfError::TooLarge("octets in a term"));
-        }
-        self.octets = self.octets.saturating_add(text.len());
+    /// What was counted so far.
+    pub(super) fn size(&self) -> Size {
+        let blank_nodes = self.blank_nodes.len() + self.of_parts;
+        Size { triples: self.triples, octets: self.octets, blank_nodes }
+    }
+
+    /// Counts a part that was counted before. The node that names its graph is among the others too.
+    ///
+    /// # Errors
+    /// [`RdfError::TooLarge`]
+    pub(super) fn count_part(&mut self, part: &Size) -> Result<(), RdfError> {
+        self.triples(part.triples)?;
+        self.octets(part.octets)?;
+        self.of_parts = self.of_parts.saturating_add(part.blank_nodes.saturating_sub(1));
+        self.check_blank_nodes()
+    }
+
+    fn triples(&mut self, more: usize) -> Result<(), RdfError> {
+        self.triples = self.triples.saturating_add(more);
+        if self.triples > self.limits.triples { Err(RdfError::TooLarge("triples")) } else { Ok(()) }
+    }
+
+    fn octets(&mut self, more: usize) -> Result<(), RdfError> {
+        self.octets = self.octets.saturating_add(more);
         if self.octets > octets_of_all_terms(self.limits) {
             return Err(RdfError::TooLarge("octets in all terms"));
         }
         Ok(())
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), RdfError> {
+        if text.len() > self.limits.term_bytes {
+            return Err(RdfError::TooLarge("octets in a term"));
+        }
+        self.octets(text.len())
     }
 
     fn blank_node(&mut self, node: BlankNodeRef<'_>) -> Result<(), RdfError> {
@@ -86,7 +119,11 @@ impl<'a> Meter<'a> {
         if !self.blank_nodes.contains(node.as_str()) {
             self.blank_nodes.insert(node.as_str().to_owned());
         }
-        if self.blank_nodes.len() > self.limits.blank_nodes {
+        self.check_blank_nodes()
+    }
+
+    fn check_blank_nodes(&self) -> Result<(), RdfError> {
+        if self.blank_nodes.len().saturating_add(self.of_parts) > self.limits.blank_nodes {
             return Err(RdfError::TooLarge("blank nodes"));
         }
         Ok(())

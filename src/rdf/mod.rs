@@ -13,6 +13,7 @@ mod safe_mode;
 pub(crate) mod turtle;
 
 use crate::limits::Limits;
+pub(crate) use meter::Size;
 use oxrdf::{Graph, GraphName, Quad, Triple, TripleRef};
 
 /// The RDF serializations that a payload may have.
@@ -115,11 +116,24 @@ impl Budget {
 #[derive(Debug, Clone)]
 pub(crate) struct Spent(Budget);
 
-/// Quads that no parser emitted, under the limits of those that one does.
+/// Quads that no parser emitted, under the limits of those that one does. Gives what they take.
 ///
 /// # Errors
 /// [`RdfError::TooLarge`]
-pub(crate) fn check_size(quads: &[Quad], limits: &Limits) -> Result<(), RdfError> {
+pub(crate) fn check_size(quads: &[Quad], limits: &Limits) -> Result<Size, RdfError> {
+    check_size_with(quads, [], limits)
+}
+
+/// [`check_size`] of a dataset some of whose parts were counted before. The node that names a part's graph is one of
+/// `quads` too.
+///
+/// # Errors
+/// [`RdfError::TooLarge`]
+pub(crate) fn check_size_with<'s>(
+    quads: &[Quad],
+    parts: impl IntoIterator<Item = &'s Size>,
+    limits: &Limits,
+) -> Result<Size, RdfError> {
     let mut meter = meter::Meter::new(limits);
     let mut counted = quads.iter().try_for_each(|quad| meter.count(quad.as_ref()));
     if counted.is_err() {
@@ -127,10 +141,12 @@ pub(crate) fn check_size(quads: &[Quad], limits: &Limits) -> Result<(), RdfError
         // that is named must be the same.
         let mut ordered: Vec<&Quad> = quads.iter().collect();
         ordered.sort_by_cached_key(ToString::to_string);
-        let mut meter = meter::Meter::new(limits);
+        meter = meter::Meter::new(limits);
         counted = ordered.into_iter().try_for_each(|quad| meter.count(quad.as_ref()));
     }
-    counted
+    counted?;
+    parts.into_iter().try_for_each(|part| meter.count_part(part))?;
+    Ok(meter.size())
 }
 
 /// A graph of triples that no parser emitted, under the limits of those that one does.

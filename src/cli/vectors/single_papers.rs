@@ -6,7 +6,7 @@ use crate::cli::Failure;
 use crate::credential::controller::KeySource;
 use crate::credential::presentation::{check_expiry, check_key, check_naming, check_purpose};
 use crate::credential::presentation_graph::Presentation;
-use crate::credential::{PaperError, binding};
+use crate::credential::{Known, PaperError, binding};
 use crate::mandate::chain::BindingForm;
 use crate::mandate::chain::apart::Apart;
 use crate::rdf::Budget;
@@ -121,7 +121,7 @@ fn check_proof(presentation: &Presentation, holder: &str, world: &World) -> Resu
     };
     let statement = presentation.securing.only_statement()?;
     check_purpose(statement, presentation.profile)?;
-    check_key(statement, holder, presentation.profile, &keys)?;
+    check_key(statement, holder, presentation.profile, &keys, &Known::nothing())?;
     check_expiry(statement, keys.now)
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::config::Config;
 use crate::credential::ControllerDocuments;
-use crate::credential::presentation_graph::Presentation;
+use crate::credential::presentation_graph::{Presentation, quads_of_parts};
 use crate::decision::{Evaluation, Outcome};
 use crate::engine::{Engine, SystemClock};
 use crate::ledger::SqliteLedger;
@@ -14,6 +14,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use proptest::prelude::*;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The worked example, and engines for it.
@@ -61,8 +62,8 @@ impl Example {
         let engine = self.engine(|_| ());
         let evaluation = engine.evaluate(&self.request(&engine, &self.ask()));
         assert!(matches!(evaluation.outcome, Outcome::Granted(_)), "{:?}", evaluation.outcome);
-        // The credential, its policy and its signature.
-        assert_eq!(engine.known().len(), 3);
+        // The credential, its policy and its signature, and the keys of its issuer and of the agent.
+        assert_eq!(engine.known().len(), 5);
         engine
     }
 }
@@ -176,7 +177,7 @@ fn reading_what_is_known_costs_what_reading_does() {
     let presentation = ask.presentation().unwrap();
     let limits = Limits::default();
     let facts = KnownFacts::new(usize::MAX);
-    let learning = Known::new(&facts, &limits);
+    let learning = Known::new(&facts, digest_of_limits(&limits));
     Presentation::read_knowing(&presentation, &limits, &mut Budget::new(&limits), &learning).unwrap();
     learning.keep();
     let mut outcomes = Vec::new();
@@ -185,8 +186,12 @@ fn reading_what_is_known_costs_what_reading_does() {
             let lowered = Limits { canonicalization_calls: calls, canonicalizations, ..limits.clone() };
             let (mut cold, mut warm) = (Budget::new(&lowered), Budget::new(&lowered));
             let without = Presentation::read(&presentation, &limits, &mut cold);
-            let with =
-                Presentation::read_knowing(&presentation, &limits, &mut warm, &Known::new(&facts, &limits));
+            let with = Presentation::read_knowing(
+                &presentation,
+                &limits,
+                &mut warm,
+                &Known::new(&facts, digest_of_limits(&limits)),
+            );
             assert_eq!(with.as_ref().err(), without.as_ref().err(), "{calls} {canonicalizations}");
             assert_eq!(warm, cold, "{calls} {canonicalizations}");
             outcomes.push(with.is_ok());
@@ -262,7 +267,7 @@ fn another_profile_or_other_limits_do_not_know_the_same_octets() {
     let limits = Limits::default();
     let facts = KnownFacts::new(usize::MAX);
     let reads = |profile: Profile, limits: &Limits| {
-        let (known, mut read) = (Known::new(&facts, limits), false);
+        let (known, mut read) = (Known::new(&facts, digest_of_limits(limits)), false);
         let mut budget = Budget::new(limits);
         let credential = known.credential(profile, &paper, &mut budget, |budget| {
             read = true;
@@ -285,7 +290,7 @@ fn another_media_type_does_not_know_the_same_octets() {
     let limits = Limits::default();
     let facts = KnownFacts::new(usize::MAX);
     let reads = |media_type: RdfMediaType| {
-        let (known, mut read) = (Known::new(&facts, &limits), false);
+        let (known, mut read) = (Known::new(&facts, digest_of_limits(&limits)), false);
         let policy = known.policy(&text, media_type, || {
             read = true;
             Ok(Policy::read(&crate::rdf::parse_graph(&text, RdfMediaType::Turtle, &limits).unwrap(), &limits))
@@ -329,7 +334,7 @@ fn what_was_not_verified_leaves_nothing() {
     // A verified chain leaves its facts, whatever its policies say of the request.
     let ask = example.world.ask(Intent::read("https://alice.pod.example/other"), example.now).unwrap();
     assert_eq!(reason(&engine.evaluate(&example.request(&engine, &ask))), Some(Reason::PolicyDenied));
-    assert_eq!(engine.known().len(), 3);
+    assert_eq!(engine.known().len(), 5);
 }
 
 #[test]
@@ -356,7 +361,7 @@ fn a_poisoned_lock_neither_stops_nor_allows_anything() {
     assert_eq!(engine.known().len(), 0);
     let request = example.request(&engine, &example.ask());
     assert!(matches!(engine.evaluate(&request).outcome, Outcome::Granted(_)));
-    assert_eq!(engine.known().len(), 3);
+    assert_eq!(engine.known().len(), 5);
 }
 
 #[test]
@@ -382,7 +387,7 @@ fn what_is_known_stays_within_its_octets() {
         assert!(engine.known().len() > 0);
     }
     // Those used last are left.
-    assert!((6..=12).contains(&engine.known().len()), "{}", engine.known().len());
+    assert!((8..=14).contains(&engine.known().len()), "{}", engine.known().len());
     let none = example.engine(|config| config.cache_bytes = 0);
     let request = example.request(&none, &example.ask());
     assert!(matches!(none.evaluate(&request).outcome, Outcome::Granted(_)));
@@ -420,4 +425,39 @@ fn the_octets_of_language_tags_are_counted() {
     };
     let long = format!("en{}", "-abcdefgh".repeat(1_000));
     assert!(tagged(&long) >= tagged("en") + 9_000);
+}
+
+#[test]
+fn a_presentation_is_as_large_as_its_parts_together() {
+    let example = Example::new();
+    let mut ask = example.ask();
+    ask.credentials.push(example.mandate("urn:uuid:2", PolicyBinding::Embedded));
+    let presentation = ask.presentation().unwrap();
+    let (quads, _) = quads_of_parts(&presentation).unwrap();
+    let blank_nodes: BTreeSet<String> = quads
+        .iter()
+        .flat_map(|quad| [quad.subject.to_string(), quad.object.to_string(), quad.graph_name.to_string()])
+        .filter(|term| term.starts_with("_:"))
+        .collect();
+    let read = |limits: &Limits| {
+        let facts = KnownFacts::new(usize::MAX);
+        let known = || Known::new(&facts, digest_of_limits(limits));
+        let learning = known();
+        let cold =
+            Presentation::read_knowing(&presentation, limits, &mut Budget::new(limits), &learning).err();
+        learning.keep();
+        let warm = Presentation::read_knowing(&presentation, limits, &mut Budget::new(limits), &known());
+        assert_eq!(warm.err(), cold);
+        cold.map(|error| error.reason)
+    };
+    for (most, of) in [
+        (quads.len(), (|triples| Limits { triples, ..Limits::default() }) as fn(usize) -> Limits),
+        (blank_nodes.len(), |blank_nodes| Limits { blank_nodes, ..Limits::default() }),
+    ] {
+        assert_eq!(read(&of(most)), None);
+        // Each paper alone is far below it, and then one is not.
+        for less in [1, 2, most / 4, most / 2] {
+            assert_eq!(read(&of(most - less)), Some(Reason::LimitExceeded), "{less} below {most}");
+        }
+    }
 }

@@ -133,6 +133,8 @@ pub(super) struct PolicyStage<'a> {
     pub(super) config: &'a Config,
     pub(super) of_message: bool,
     facts: Arc<Facts>,
+    /// The snapshot's, in one copy for all questions.
+    counts: Arc<BTreeMap<String, u64>>,
     pub(super) work: Work,
     pub(super) primary: Vec<&'a Policy>,
     secondary: Vec<&'a Policy>,
@@ -160,7 +162,8 @@ impl<'a> PolicyStage<'a> {
             request,
             config,
             of_message,
-            facts: Arc::new(Facts::of_store(&config.policies, chain.root_principal())),
+            facts: config.facts.for_root(chain.root_principal()),
+            counts: Arc::new(request.snapshot.counts.clone()),
             work: Work::new(&config.limits),
             primary: chain.hops().iter().map(|hop| hop.policy.as_ref()).collect(),
             secondary: chain.actor_hops().iter().map(|hop| hop.policy.as_ref()).collect(),
@@ -337,7 +340,7 @@ impl PolicyStage<'_> {
             self.what_if.instant.unwrap_or(self.request.snapshot.instant),
             self.config.skew,
             match self.of_message {
-                true => CountSource::Ledger { counts: self.request.snapshot.counts.clone(), earlier },
+                true => CountSource::Ledger { counts: Arc::clone(&self.counts), earlier },
                 false => CountSource::Attributes,
             },
             Arc::clone(&self.facts),

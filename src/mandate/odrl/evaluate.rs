@@ -72,7 +72,7 @@ impl Truth {
 #[derive(Debug, Clone)]
 pub(crate) enum CountSource {
     /// The ledger's snapshot: exercises so far, by [`Policy::count_key`], and those that come earlier in this message.
-    Ledger { counts: BTreeMap<String, u64>, earlier: u64 },
+    Ledger { counts: Arc<BTreeMap<String, u64>>, earlier: u64 },
     /// The request's attributes, as in the vector operations.
     Attributes,
 }
@@ -111,6 +111,8 @@ pub(crate) struct OdrlRequest {
     facts: Arc<Facts>,
     work: Work,
     target_is_normal: bool,
+    /// Where the target's `?` and `#` stand: it is a query or fragment of what is before each.
+    resource_ends: Vec<usize>,
     /// The instant, as a value of `odrl:dateTime`.
     now: Value,
     /// A caller said that it is another time than it is.
@@ -157,6 +159,7 @@ impl OdrlRequest {
             facts,
             work,
             target_is_normal: is_normal(target),
+            resource_ends: target.match_indices(['?', '#']).map(|(end, _)| end).collect(),
             now: Value::instant(instant),
             time_disputed,
         }
@@ -169,6 +172,12 @@ impl OdrlRequest {
 
     pub(super) fn instant(&self) -> Instant {
         self.instant
+    }
+
+    /// What the target is a query or fragment of: a prohibition covers them with their resource, whether it names that
+    /// or a collection that holds it.
+    fn resources(&self) -> impl Iterator<Item = &str> {
+        self.resource_ends.iter().filter_map(|end| self.target.get(..*end))
     }
 
     #[cfg(test)]
@@ -288,7 +297,7 @@ impl<'a> Judge<'a> {
         let truth = match self.kind {
             RuleKind::Permission => whole,
             RuleKind::Prohibition => {
-                Truth::any(resources(requested).map(|resource| self.member(named, resource)).chain([whole]))
+                Truth::any(request.resources().map(|resource| self.member(named, resource)).chain([whole]))
             }
         };
         self.refined(named, truth)
@@ -456,12 +465,6 @@ impl<'a> Judge<'a> {
             _ => Truth::Undetermined,
         }))
     }
-}
-
-/// What an IRI is a query or fragment of: a prohibition covers them with their resource, whether it names that or a
-/// collection that holds it.
-fn resources(iri: &str) -> impl Iterator<Item = &str> {
-    iri.match_indices(['?', '#']).filter_map(|(end, _)| iri.get(..end))
 }
 
 /// Both values as the type of the right operand, which is fixed for `dateTime`, `count` and `delegationDepth`.

@@ -4,6 +4,7 @@ use crate::config::PolicyStore;
 use crate::vocab::{odrl, rdf};
 use oxrdf::{Graph, NamedNodeRef, NamedOrBlankNodeRef, TermRef};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::evaluate::{Truth, Work};
 
@@ -20,6 +21,31 @@ pub(crate) struct Facts {
 /// No facts at all.
 pub(super) static NONE: Facts =
     Facts { part_of: BTreeMap::new(), wholes: BTreeSet::new(), types: BTreeMap::new() };
+
+/// The facts of the operator's store for every root principal, collected once.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StoredFacts {
+    /// For each principal that a stored policy names as assigner.
+    of_assigners: BTreeMap<String, Arc<Facts>>,
+    /// For any other.
+    of_others: Arc<Facts>,
+}
+
+impl StoredFacts {
+    pub(crate) fn of(store: &PolicyStore) -> Self {
+        let assigners = store.documents.values().flat_map(|document| assigners(&document.graph));
+        let named: BTreeSet<&str> = assigners.filter_map(iri).collect();
+        let of = |principal: &str| Arc::new(Facts::of_store(store, principal));
+        let of_assigners = named.into_iter().map(|name| (name.to_owned(), of(name))).collect();
+        // No IRI is empty, so this is what the policies without any assigner say.
+        Self { of_assigners, of_others: of("") }
+    }
+
+    /// The facts for a chain of `root_principal`.
+    pub(crate) fn for_root(&self, root_principal: &str) -> Arc<Facts> {
+        Arc::clone(self.of_assigners.get(root_principal).unwrap_or(&self.of_others))
+    }
+}
 
 impl Facts {
     /// The facts of the operator's store, for a chain of `root_principal`. A stored policy of anybody else is no
@@ -118,9 +144,18 @@ impl Facts {
 
 /// Whether every assigner that the document names is this principal.
 fn is_of(document: &Graph, principal: &str) -> bool {
-    document
-        .triples_for_predicate(NamedNodeRef::new_unchecked(odrl::ASSIGNER))
-        .all(|triple| matches!(triple.object, TermRef::NamedNode(assigner) if assigner.as_str() == principal))
+    assigners(document).all(|assigner| iri(assigner) == Some(principal))
+}
+
+fn assigners(document: &Graph) -> impl Iterator<Item = TermRef<'_>> {
+    document.triples_for_predicate(NamedNodeRef::new_unchecked(odrl::ASSIGNER)).map(|triple| triple.object)
+}
+
+fn iri(term: TermRef<'_>) -> Option<&str> {
+    match term {
+        TermRef::NamedNode(node) => Some(node.as_str()),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -152,6 +187,40 @@ mod tests {
         assert_eq!(with(8), Truth::False);
         assert_eq!(with(7), Truth::Undetermined);
         assert_eq!(with(1), Truth::Undetermined);
+    }
+
+    /// A stored policy's facts are for chains of its one assigner, or for all where it names none.
+    #[test]
+    fn facts_are_collected_once_for_every_root_principal() {
+        let mut store = PolicyStore::default();
+        let documents = [
+            ("owner", "odrl:assigner <urn:owner>"),
+            ("other", "odrl:assigner <urn:other>"),
+            ("both", "odrl:assigner <urn:owner>, <urn:other>"),
+            ("nobody", "odrl:action odrl:use"),
+            ("unnamed", "odrl:assigner []"),
+        ];
+        for (name, says) in documents {
+            let text = format!(
+                "@prefix odrl: <{}> . <urn:policy-{name}> a odrl:Set ; {says} . <urn:{name}> odrl:partOf <urn:whole> .",
+                odrl::NS
+            );
+            store.add(&text, "text/turtle", crate::request::Instant::UNIX_EPOCH, &Limits::default()).unwrap();
+        }
+        let stored = StoredFacts::of(&store);
+        for (root, known) in [
+            ("urn:owner", &["urn:owner", "urn:nobody"][..]),
+            ("urn:other", &["urn:other", "urn:nobody"]),
+            ("urn:stranger", &["urn:nobody"]),
+            ("", &["urn:nobody"]),
+        ] {
+            let facts = stored.for_root(root);
+            assert_eq!(*facts, Facts::of_store(&store, root), "{root}");
+            for (name, _) in documents {
+                let name = format!("urn:{name}");
+                assert_eq!(facts.knows(&name), known.contains(&name.as_str()), "{root} {name}");
+            }
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(crate) use contain::Excess;
 pub(crate) use delegation::PolicyGrant;
 pub(crate) use draft::{Narrowing, constraint_of_text, term_of_text};
 pub(crate) use evaluate::{CountSource, OdrlRequest, Work};
-pub(crate) use facts::Facts;
+pub(crate) use facts::{Facts, StoredFacts};
 pub(crate) use hops::{ChainVerdict, Denial, before_any_request, evaluate_chain};
 pub(crate) use model::Policy;
 pub(crate) use parse::{PolicyError, policy_id};

@@ -101,7 +101,7 @@ impl Ask {
 
     pub(super) fn counted(mut self, count: u64) -> Self {
         let counts = BTreeMap::from([("https://x.example/p https://x.example/owner".to_owned(), count)]);
-        self.counts = CountSource::Ledger { counts, earlier: 0 };
+        self.counts = CountSource::Ledger { counts: Arc::new(counts), earlier: 0 };
         self
     }
 

@@ -240,7 +240,7 @@ fn ask() -> impl Strategy<Value = Ask> {
             ["owner", "a", "b", "c"]
                 .map(|assigner| (format!("https://x.example/p{place} https://x.example/{assigner}"), count))
         });
-        ask.counts = CountSource::Ledger { counts: counts.collect(), earlier: 0 };
+        ask.counts = CountSource::Ledger { counts: std::sync::Arc::new(counts.collect()), earlier: 0 };
         if facts.is_empty() { ask } else { ask.fact(facts) }
     })
 }

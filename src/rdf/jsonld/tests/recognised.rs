@@ -24,15 +24,17 @@ fn is_recognised(paper: &Value) -> bool {
 }
 
 /// Whether the presentation is of the form that is put together from its parts. If it is, the library must read the
-/// same from the whole.
+/// same from the whole, and what was prepared of its parts must give the canonical form of the whole.
 fn is_put_together(presentation: &Value) -> bool {
-    let Some(parts) = quads_of_parts(presentation) else { return false };
+    let Some((parts, of_prepared)) = quads_of_parts(presentation) else { return false };
     let mut unsecured = presentation.clone();
     unsecured.as_object_mut().unwrap().remove("proof");
     let expected = Expected::new(&parts, Vec::new());
     let library = by_library(&unsecured, &expected, &Limits::default());
     let library = library.unwrap_or_else(|error| panic!("{presentation}: {error:?}"));
-    assert_eq!(canonical(parts), canonical(library), "{presentation}");
+    let whole = canonical(parts);
+    assert_eq!(of_prepared, whole, "{presentation}");
+    assert_eq!(whole, canonical(library), "{presentation}");
     true
 }
 
