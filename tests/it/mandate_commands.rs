@@ -560,7 +560,7 @@ fn an_issuer_takes_a_mandate_back_by_its_status_list() {
     people.scratch.write(
         "writgate.toml",
         &format!(
-            "domains = [\"https://me.example/agent\"]\ncache = \"cache\"\n[[roots]]\nprefix = \"https://me.example/\"\n\
+            "domains = [\"https://me.example/agent\"]\ndocument_cache = \"cache\"\n[[roots]]\nprefix = \"https://me.example/\"\n\
              principal = \"{}\"\n[ledger]\npath = \"ledger.db\"\n",
             people.owner
         ),

@@ -285,11 +285,11 @@ impl Inputs {
             }
         }
         // What no one presentation could hold together, no message can bring.
-        let mut profiles = credentials.iter().map(|credential| credential.profile);
-        let first = profiles.next();
-        if profiles.any(|profile| Some(profile) != first) {
+        let mut pairs = credentials.iter().zip(credentials.iter().skip(1));
+        if let Some((_, other)) = pairs.find(|(one, other)| one.profile != other.profile) {
             return Err(Refusal::new(Stage::Presentation, Reason::Malformed)
-                .detail("papers of different profiles, which no presentation holds together"));
+                .detail("the papers are of two kinds, and no presentation can hold them together")
+                .with(|evidence| evidence.credential.clone_from(&other.id)));
         }
         let mut holders = holders(files);
         let first = holders.next();
@@ -300,13 +300,6 @@ impl Inputs {
         if credentials.len() > self.config.limits.credentials {
             return Err(Refusal::new(Stage::Presentation, Reason::LimitExceeded)
                 .detail("more credentials than are judged"));
-        }
-        // As a presentation is judged: papers of two kinds cannot be in one.
-        let mut pairs = credentials.iter().zip(credentials.iter().skip(1));
-        if let Some((_, other)) = pairs.find(|(one, other)| one.profile != other.profile) {
-            return Err(Refusal::new(Stage::Presentation, Reason::Malformed)
-                .detail("the papers are of two kinds, and no presentation can hold them together")
-                .with(|evidence| evidence.credential.clone_from(&other.id)));
         }
         let apart = Apart { snapshot: &self.snapshot, config: &self.config, status_unreachable: false };
         let mut budget = Budget::new(&self.config.limits);
