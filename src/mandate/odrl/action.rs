@@ -50,10 +50,11 @@ fn family(action: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    const ALL: [&str; 16] = [
+    /// Every action with a rule of its own, and one without.
+    pub(in crate::mandate::odrl) const ALL: [&str; 16] = [
         odrl::USE,
         odrl::READ,
         odrl::WRITE,

@@ -10,6 +10,7 @@ pub(crate) mod evaluate;
 mod explain;
 pub(crate) mod facts;
 pub(crate) mod hops;
+mod implication;
 mod model;
 mod parse;
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //! bound on delegation, every reason for which a policy is of no use.
 
 use super::super::action::prohibits;
+use super::super::action::tests::ALL;
 use super::*;
-use crate::vocab::{acl, odrl};
 use std::cmp::Ordering;
 
 const OPEN: &str = "odrl:permission [ odrl:action odrl:use ]";
@@ -221,29 +221,11 @@ fn literals_at_the_edge_are_undetermined_on_either_side() {
 /// Threat 7, by policies: under a permission of everything, each action is prohibited in turn and each is asked for.
 #[test]
 fn under_a_broad_permission_every_prohibition_meets_every_alias() {
-    let all = [
-        odrl::USE,
-        odrl::READ,
-        odrl::WRITE,
-        odrl::WRITE_TO,
-        odrl::MODIFY,
-        odrl::DELETE,
-        odrl::APPEND,
-        odrl::APPEND_TO,
-        odrl::GRANT_USE,
-        odrl::NEXT_POLICY,
-        odrl::TRANSFER,
-        acl::READ,
-        acl::WRITE,
-        acl::APPEND,
-        acl::CONTROL,
-        "https://x.example/subscribe",
-    ];
-    let everything: Vec<String> = all.iter().map(|action| format!("<{action}>")).collect();
+    let everything: Vec<String> = ALL.iter().map(|action| format!("<{action}>")).collect();
     let permission = format!("odrl:permission [ odrl:action {} ]", everything.join(", "));
-    for prohibited in all {
+    for prohibited in ALL {
         let policy = owned(&format!("{permission} ; odrl:prohibition [ odrl:action <{prohibited}> ]"));
-        for requested in all {
+        for requested in ALL {
             let ask = Ask::new().action(requested);
             let permitted = ask.permitted(std::slice::from_ref(&policy));
             assert_eq!(
