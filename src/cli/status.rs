@@ -1,11 +1,8 @@
 //! `writgate status`, and the status entry of a mandate: how an issuer takes back what it signed.
 
 use super::{Exit, Failure, Outcome, key::read_key, output};
-use crate::credential::Credential;
-use crate::credential::issue::{self, SigningKey};
-use crate::credential::jose;
+use crate::credential::issue::{self, MandateStatus, SigningKey, StatusPurpose};
 use crate::limits::Limits;
-use crate::message::Digest;
 use crate::rdf::Budget;
 use crate::source::is_document_url;
 use crate::vocab::cred;
@@ -166,71 +163,26 @@ impl List {
                 "encodedList": format!("u{}", URL_SAFE_NO_PAD.encode(encoder.finish()?)),
             },
         });
-        sign(key, object(document)?)
+        let options = issue::proof_options(key, "assertionMethod", now);
+        let limits = Limits::default();
+        Ok(issue::secure(key, object(document)?, options, &limits, &mut Budget::new(&limits))?)
     }
 }
 
 impl Entry {
-    /// The mandate with this entry, signed anew; as it is where no list is named.
+    /// The place in a list that the arguments name, where they name one.
     ///
     /// # Errors
-    /// An URL at which no server looks, or a paper that would be refused.
-    pub(crate) fn put_into(&self, paper: Value, key: &SigningKey) -> Result<Value, Failure> {
-        let (Some(list), Some(index)) = (&self.status_list, self.status_index) else { return Ok(paper) };
+    /// An URL at which no server looks.
+    pub(crate) fn of_mandate(&self) -> Result<Option<MandateStatus>, Failure> {
+        let (Some(list), Some(index)) = (&self.status_list, self.status_index) else { return Ok(None) };
         document_url(list)?;
-        let entry = json!({
-            "type": "BitstringStatusListEntry",
-            "statusPurpose": self.status_purpose.name(),
-            "statusListIndex": index.to_string(),
-            "statusListCredential": list,
-        });
-        match paper.as_str() {
-            Some(jws) => in_jws(jws, entry, key),
-            None => sign(key, with_entry(object(paper)?, entry)?),
-        }
+        let purpose = match self.status_purpose {
+            Purpose::Revocation => StatusPurpose::Revocation,
+            Purpose::Suspension => StatusPurpose::Suspension,
+        };
+        Ok(Some(MandateStatus { list: list.clone(), index, purpose }))
     }
-}
-
-/// The content changed, and with it the name that was made of it.
-fn with_entry(mut document: Map<String, Value>, entry: Value) -> Result<Map<String, Value>, Failure> {
-    document.remove("proof");
-    document.insert("credentialStatus".to_owned(), entry);
-    let digest = Digest::of(serde_json::to_vec(&document)?);
-    let (head, _) = digest.as_bytes().split_at(16);
-    let head: [u8; 16] = head.try_into()?;
-    let id = format!("urn:uuid:{}", uuid::Builder::from_custom_bytes(head).into_uuid());
-    document.insert("id".to_owned(), id.into());
-    Ok(document)
-}
-
-fn in_jws(jws: &str, entry: Value, key: &SigningKey) -> Result<Value, Failure> {
-    let mut parts = jws.split('.');
-    let (Some(header), Some(payload)) = (parts.next(), parts.next()) else {
-        return Err(Failure::new("the mandate is no JWS"));
-    };
-    let payload: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload)?)?;
-    let payload = serde_json::to_vec(&with_entry(object(payload)?, entry)?)?;
-    let signed = format!("{header}.{}", URL_SAFE_NO_PAD.encode(payload));
-    let jws = format!("{signed}.{}", URL_SAFE_NO_PAD.encode(key.sign(signed.as_bytes())));
-    jose::credential(&jws, &Limits::default()).map_err(refused)?;
-    Ok(jws.into())
-}
-
-/// Signs with a proof, and gives out nothing that cannot be read again.
-fn sign(key: &SigningKey, document: Map<String, Value>) -> Result<Value, Failure> {
-    let (limits, is_mandate) = (Limits::default(), document.contains_key("credentialStatus"));
-    let mut budget = Budget::new(&limits);
-    let options = issue::proof_options(key, "assertionMethod", chrono::Utc::now());
-    let signed = issue::secure(key, document, options, &limits, &mut budget)?;
-    if is_mandate {
-        Credential::read(&signed, &limits, &mut budget).map_err(refused)?;
-    }
-    Ok(signed)
-}
-
-fn refused(error: crate::credential::PaperError) -> Failure {
-    let why = error.evidence.detail.unwrap_or_default();
-    Failure::new(format!("the paper would be refused: {} ({why})", error.reason.as_str()))
 }
 
 fn document_url(url: &str) -> Result<(), Failure> {

@@ -9,6 +9,7 @@ pub use super::issue_jose::{issue_mandate_jose, present_jose};
 use super::key::{self, KeyType, PublicKey};
 use super::node_object::{self, PolicySource};
 use super::presentation_graph::Presentation;
+pub use super::status::Purpose as StatusPurpose;
 use super::{ControllerDocuments, Credential, PaperError, date_time};
 use crate::limits::Limits;
 use crate::message::Digest;
@@ -302,6 +303,19 @@ pub struct Mandate<'a> {
     pub valid_from: Option<Instant>,
     /// The last instant at which it is good.
     pub valid_until: Option<Instant>,
+    /// Where it can be taken back.
+    pub status: Option<MandateStatus>,
+}
+
+/// A mandate's place in a Bitstring Status List of its issuer's (`mandate.md` 5).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MandateStatus {
+    /// The URL of the status list credential.
+    pub list: String,
+    /// The index in it, which no other mandate has.
+    pub index: usize,
+    /// What a set bit means.
+    pub purpose: StatusPurpose,
 }
 
 /// How a mandate carries its policy.
@@ -438,6 +452,15 @@ pub(crate) fn mandate_document(
         if let Some(instant) = instant {
             document.insert(member.to_owned(), date_time::write(instant).into());
         }
+    }
+    if let Some(MandateStatus { list, index, purpose }) = &mandate.status {
+        let entry = json!({
+            "type": "BitstringStatusListEntry",
+            "statusPurpose": purpose.name(),
+            "statusListIndex": index.to_string(),
+            "statusListCredential": list,
+        });
+        document.insert("credentialStatus".to_owned(), entry);
     }
     let policy = match mandate.policy {
         MandatePolicy::Embedded { text, media_type } => {

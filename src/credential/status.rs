@@ -276,9 +276,12 @@ impl StatusEntry {
     }
 }
 
+/// What a set bit of a list means (Bitstring Status List v1.0, 2.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Purpose {
+pub enum Purpose {
+    /// The credential is taken back for good.
     Revocation,
+    /// The credential is not good for now.
     Suspension,
 }
 
@@ -287,7 +290,7 @@ impl Purpose {
         [Self::Revocation, Self::Suspension].into_iter().find(|purpose| purpose.name() == name)
     }
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Revocation => "revocation",
             Self::Suspension => "suspension",

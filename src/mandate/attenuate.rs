@@ -5,7 +5,9 @@ use super::odrl::{Policy, PolicyError};
 use crate::audit::instant_text;
 use crate::credential::Credential;
 use crate::credential::credential::Profile;
-use crate::credential::issue::{self, DigestForm, IssueError, Mandate, MandatePolicy, SigningKey};
+use crate::credential::issue::{
+    self, DigestForm, IssueError, Mandate, MandatePolicy, MandateStatus, SigningKey,
+};
 use crate::limits::Limits;
 use crate::rdf::{RdfMediaType, parse_graph};
 use crate::request::Instant;
@@ -21,7 +23,7 @@ pub(crate) struct ParentMandate<'a> {
 }
 
 /// A hop that is to be made under a parent.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Delegated<'a> {
     pub(crate) delegate: &'a str,
     /// The policy document.
@@ -31,6 +33,8 @@ pub(crate) struct Delegated<'a> {
     pub(crate) by_digest: bool,
     pub(crate) valid_from: Instant,
     pub(crate) valid_until: Instant,
+    /// Where it can be taken back.
+    pub(crate) status: Option<MandateStatus>,
 }
 
 /// Why no hop was made.
@@ -80,6 +84,7 @@ impl ParentMandate<'_> {
             targets: Vec::new(),
             valid_from: Some(wanted.valid_from),
             valid_until: Some(wanted.valid_until),
+            status: wanted.status.clone(),
         };
         let paper = match jose {
             true => issue::issue_mandate_jose(key, &mandate, now).map(Value::String),

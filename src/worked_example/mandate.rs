@@ -149,6 +149,7 @@ impl MandateDraft {
             targets: Vec::new(),
             valid_from: self.valid_from,
             valid_until: self.valid_until,
+            status: None,
         }
     }
 }

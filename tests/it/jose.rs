@@ -947,6 +947,7 @@ fn papers_in_a_jws_are_issued_and_presented_with_every_key_type() {
                     targets: Vec::new(),
                     valid_from: draft().valid_from,
                     valid_until: draft().valid_until,
+                    status: None,
                 };
                 let credential = issue_mandate_jose(&issuer, &mandate, noon()).unwrap();
                 let again = issue_mandate_jose(&issuer, &mandate, noon()).unwrap();

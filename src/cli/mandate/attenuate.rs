@@ -97,10 +97,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         by_digest: arguments.by_digest,
         valid_from: arguments.from.unwrap_or_else(|| credential.valid_from.map_or(now, |from| from.max(now))),
         valid_until: until.ok_or_else(|| Failure::new("the parent has no end: give one with --until"))?,
+        status: arguments.status.of_mandate()?,
     };
     match parent.attenuate(&key, &delegated, now) {
         Ok(paper) => {
-            let paper = arguments.status.put_into(paper, &key)?;
             if let Some(path) = &arguments.policy_out {
                 output::write(Some(path), &text)?;
             }

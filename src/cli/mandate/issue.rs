@@ -85,12 +85,12 @@ pub(crate) fn issue(arguments: &Issue) -> Outcome {
         targets: Vec::new(),
         valid_from: Some(from),
         valid_until: arguments.until,
+        status: arguments.status.of_mandate()?,
     };
     let paper = match arguments.jose {
         true => issue::issue_mandate_jose(&key, &mandate, now)?.into(),
         false => issue::issue_mandate(&key, &mandate, now)?,
     };
-    let paper = arguments.status.put_into(paper, &key)?;
     output::write(arguments.out.as_deref(), &output::paper(&paper)?)?;
     Ok(Exit::Success)
 }

@@ -98,6 +98,7 @@ fn terms<'a>(delegate: &str) -> Mandate<'a> {
         targets: vec!["https://data.example/x".to_owned()],
         valid_from: Some(instant("2026-01-01T00:00:00Z")),
         valid_until: Some(instant("2027-01-01T00:00:00Z")),
+        status: None,
     }
 }
 
