@@ -3,7 +3,7 @@
 use super::form::{Form, Part, malformed};
 use super::strict_json::{self, JsonError};
 use super::{Admitted, Digest, Envelope, MessageFacts, PresentationPart, RdfPart, Rest, UnjudgedPart};
-use crate::config::Config;
+use crate::config::{Config, StickyRequired};
 use crate::limits::Limits;
 use crate::rdf::RdfMediaType;
 use crate::refusal::{Reason, Refusal, Stage};
@@ -43,11 +43,10 @@ pub(crate) fn admit(message: Message, request: &Request, config: &Config) -> Res
         if config.extension_required && !active {
             return Err(not_active());
         }
-        if request.snapshot.conversation.prose_forbidden {
-            return Err(Refusal::new(Stage::Admit, Reason::ProtocolRequired)
-                .detail("the message carries no part of the extension"));
-        }
-        return Ok(Admitted::NotOurs);
+        return match prose_refused(&facts, request, config) {
+            Some(why) => Err(Refusal::new(Stage::Admit, Reason::ProtocolRequired).detail(why)),
+            None => Ok(Admitted::NotOurs),
+        };
     }
     if !form.lists(EXTENSION) {
         return Err(at(Reason::ExtensionNotTagged, "/extensions", "the extension is not listed"));
@@ -71,6 +70,27 @@ pub(crate) fn admit(message: Message, request: &Request, config: &Config) -> Res
             Envelope { rest: Rest { message, without }, presentation, ..envelope }
         }
     })))
+}
+
+/// Why a message without a part of the extension is refused in its conversation (`message-binding.md` 5).
+pub(crate) fn prose_refused(
+    facts: &MessageFacts,
+    request: &Request,
+    config: &Config,
+) -> Option<&'static str> {
+    let conversation = &request.snapshot.conversation;
+    // A task belongs to one context. Where nobody says to which, it may be one that prose is refused in.
+    let task_of_any_context = facts.task_id.is_some() && facts.context.is_none();
+    let everywhere = config.sticky_required == StickyRequired::Peer || task_of_any_context;
+    if conversation.of_another_peer {
+        Some("the context is another peer's")
+    } else if conversation.prose_forbidden || request.facts.prose_forbidden {
+        Some("the message carries no part of the extension")
+    } else if conversation.prose_forbidden_elsewhere && everywhere {
+        Some("the message carries no part of the extension, which this peer must use")
+    } else {
+        None
+    }
 }
 
 /// Brings both inputs to one form. A typed message is written by its own types and read back strictly, so that its

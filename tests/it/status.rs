@@ -776,7 +776,7 @@ fn what_was_learned_before_is_part_of_the_snapshot() {
     let mut facts = world().facts();
     facts.challenge = Some(ask.nonce.clone());
     let message = octets(&ask.message().unwrap());
-    let snapshot = engine.snapshot(noon()).unwrap();
+    let snapshot = engine.snapshot(&world().facts(), noon()).unwrap();
     let request = writgate::Request { message, facts, snapshot };
     let first = engine.evaluate(&request);
     assert_allowed(&decide(&engine, &ask));
