@@ -26,7 +26,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 mod decide;
-//mod negotiate;
+mod negotiate;
+
+pub use negotiate::{Offer, Received};
 
 #[cfg(not(panic = "unwind"))]
 compile_error!("Writgate turns a panic in a dependency into a refusal, which needs `panic = \"unwind\"`");

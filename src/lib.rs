@@ -36,7 +36,7 @@ pub use decision::{
     Decided, Decision, Evaluation, Grant, NotOurs, Obligation, Outcome, Permit, PermittedAction,
     SecurityBearingEffects,
 };
-pub use engine::{Clock, Engine, SystemClock};
+pub use engine::{Clock, Engine, Offer, Received, SystemClock};
 pub use explain::{Explanation, Unmet};
 pub use refusal::{Evidence, Phase, PublicRefusal, Reason, Refusal, Retry, Stage, WireCode};
 pub use request::{Actor, CallerFacts, Conversation, Instant, MessageInput, Peer, Request, Snapshot};

@@ -6,7 +6,7 @@
 use super::Engine;
 use crate::decision::NotOurs;
 use crate::ledger::{LedgerError, Negotiated};
-use crate::message::admit::prose_refused;
+use crate::message::admit::check_prose;
 use crate::message::handshake::{self, Received as Read};
 use crate::protocol::ProtocolHash;
 use crate::protocol::conversation::{ConversationKey, Exchange, NaturalLanguage, Offered, Role};
@@ -65,9 +65,8 @@ impl Engine {
         let offer = UpgradeOffer { required: offer.required || document.settings.security_bearing, ..offer };
         let now = self.clock.now();
         let until = after(now, self.config.offer_life);
-        let exchange = self.step(with, &hash, now, &mut |before| {
-            Some(Exchange::offer(before, offer.clone(), until))
-        })?;
+        let exchange =
+            self.step(with, &hash, now, &mut |before| Some(Exchange::offer(before, offer.clone(), until)))?;
         match exchange {
             Some(Exchange::Offered(offered)) => Ok(Offer::Send(offered)),
             Some(Exchange::Active(_)) => Ok(Offer::Agreed),
@@ -108,10 +107,8 @@ impl Engine {
             Read::Prose(message_facts) => {
                 let snapshot = self.snapshot_of(&with, self.clock.now()).map_err(unavailable)?;
                 let request = Request { message, facts, snapshot };
-                match prose_refused(&message_facts, &request, &self.config) {
-                    Some(why) => Err(Refusal::new(Stage::Admit, Reason::ProtocolRequired).detail(why)),
-                    None => Ok(Received::Prose(NotOurs::new())),
-                }
+                check_prose(&message_facts, role, &request, &self.config)?;
+                Ok(Received::Prose(NotOurs::new()))
             }
         }
     }
@@ -203,8 +200,8 @@ impl Engine {
     ) -> Result<Option<Exchange>, Refusal> {
         // A panic of the ledger: whether it wrote is not known, and the state that it wrote forbids no less.
         let negotiate = AssertUnwindSafe(|| self.ledger.negotiate(with, hash, now, step));
-        let negotiated = catch_unwind(negotiate)
-            .unwrap_or_else(|_| Err(LedgerError::Store("the ledger panicked".into())));
+        let negotiated =
+            catch_unwind(negotiate).unwrap_or_else(|_| Err(LedgerError::Store("the ledger panicked".into())));
         match negotiated.map_err(unavailable)? {
             Negotiated::Settled(exchange) => Ok(Some(exchange)),
             Negotiated::Nothing => Ok(None),

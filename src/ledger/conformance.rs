@@ -719,6 +719,7 @@ fn a_report_of_another_message_is_not_admitted(ledger: &SqliteLedger) {
             exercised: BTreeMap::new(),
             leans_on: Revoked::default(),
             learned: &NOTHING,
+            rests_on: RestsOn { of: &ask.conversation.0, conversation: &ask.conversation.1 },
             obligations: &ask.obligations,
         };
         nothing_was_written(ledger, ledger.admit(candidate));

@@ -5,6 +5,7 @@ use super::strict_json::{self, JsonError};
 use super::{Admitted, Digest, Envelope, MessageFacts, PresentationPart, RdfPart, Rest, UnjudgedPart};
 use crate::config::{Config, StickyRequired};
 use crate::limits::Limits;
+use crate::protocol::conversation::Role;
 use crate::rdf::RdfMediaType;
 use crate::refusal::{Reason, Refusal, Stage};
 use crate::request::{CallerFacts, MessageInput, Request};
@@ -15,7 +16,7 @@ use serde_json::Value;
 #[derive(Debug)]
 pub(crate) struct Message {
     pub(crate) facts: MessageFacts,
-    form: Form,
+    pub(super) form: Form,
 }
 
 /// Reads the message strictly.
@@ -23,8 +24,20 @@ pub(crate) struct Message {
 /// # Errors
 /// `MESSAGE_TOO_LARGE`, `MESSAGE_MALFORMED`, `LIMIT_EXCEEDED`.
 pub(crate) fn read(request: &Request, config: &Config) -> Result<Message, Refusal> {
-    let form = read_form(&request.message, &config.limits)?;
-    Ok(Message { facts: message_facts(&form, request)?, form })
+    read_message(&request.message, &request.facts, &config.limits)
+}
+
+/// [`read`], of a message that no decision is asked about.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_message(
+    message: &MessageInput,
+    facts: &CallerFacts,
+    limits: &Limits,
+) -> Result<Message, Refusal> {
+    let form = read_form(message, limits)?;
+    Ok(Message { facts: message_facts(&form, message, facts)?, form })
 }
 
 /// Sorts the message's parts by kind, and checks tagging and activation.
@@ -38,22 +51,11 @@ pub(crate) fn read(request: &Request, config: &Config) -> Result<Message, Refusa
 pub(crate) fn admit(message: Message, request: &Request, config: &Config) -> Result<Admitted, Refusal> {
     let Message { facts, form } = message;
     let sorted = Sorted::of(&form, &config.limits)?;
-    let active = request.facts.activated.contains(EXTENSION);
     if sorted.is_empty() {
-        if config.extension_required && !active {
-            return Err(not_active());
-        }
-        return match prose_refused(&facts, request, config) {
-            Some(why) => Err(Refusal::new(Stage::Admit, Reason::ProtocolRequired).detail(why)),
-            None => Ok(Admitted::NotOurs),
-        };
+        check_prose(&facts, Role::Agent, request, config)?;
+        return Ok(Admitted::NotOurs);
     }
-    if !form.lists(EXTENSION) {
-        return Err(at(Reason::ExtensionNotTagged, "/extensions", "the extension is not listed"));
-    }
-    if !active {
-        return Err(not_active());
-    }
+    check_tagged_and_active(&form, &request.facts)?;
     let Some(intent) = sorted.intent else {
         return Err(Refusal::new(Stage::Admit, Reason::WrongKind));
     };
@@ -72,25 +74,46 @@ pub(crate) fn admit(message: Message, request: &Request, config: &Config) -> Res
     })))
 }
 
-/// Why a message without a part of the extension is refused in its conversation (`message-binding.md` 5).
-pub(crate) fn prose_refused(
+/// Whether a message without a part of the extension may be said in its conversation (`message-binding.md` 5), to us as
+/// `role`.
+///
+/// # Errors
+/// `EXTENSION_NOT_ACTIVE` where our card requires it, `PROTOCOL_REQUIRED`.
+pub(crate) fn check_prose(
     facts: &MessageFacts,
+    role: Role,
     request: &Request,
     config: &Config,
-) -> Option<&'static str> {
+) -> Result<(), Refusal> {
+    if role == Role::Agent && config.extension_required && !is_active(&request.facts) {
+        return Err(not_active());
+    }
     let conversation = &request.snapshot.conversation;
     // A task belongs to one context. Where nobody says to which, it may be one that prose is refused in.
     let task_of_any_context = facts.task_id.is_some() && facts.context.is_none();
     let everywhere = config.sticky_required == StickyRequired::Peer || task_of_any_context;
-    if conversation.of_another_peer {
-        Some("the context is another peer's")
+    let why = if conversation.of_another_peer {
+        "the context is another peer's"
     } else if conversation.prose_forbidden || request.facts.prose_forbidden {
-        Some("the message carries no part of the extension")
+        "the message carries no part of the extension"
     } else if conversation.prose_forbidden_elsewhere && everywhere {
-        Some("the message carries no part of the extension, which this peer must use")
+        "the message carries no part of the extension, which this peer must use"
     } else {
-        None
+        return Ok(());
+    };
+    Err(Refusal::new(Stage::Admit, Reason::ProtocolRequired).detail(why))
+}
+
+/// A message that has a part of the extension lists it, and its request has activated it (ACT-2, DECL-4).
+pub(super) fn check_tagged_and_active(form: &Form, facts: &CallerFacts) -> Result<(), Refusal> {
+    if !form.lists(EXTENSION) {
+        return Err(at(Reason::ExtensionNotTagged, "/extensions", "the extension is not listed"));
     }
+    if is_active(facts) { Ok(()) } else { Err(not_active()) }
+}
+
+fn is_active(facts: &CallerFacts) -> bool {
+    facts.activated.contains(EXTENSION)
 }
 
 /// Brings both inputs to one form. A typed message is written by its own types and read back strictly, so that its
@@ -134,8 +157,8 @@ fn unreadable(error: JsonError) -> Refusal {
     Refusal::new(Stage::Admit, reason).detail(error.to_string())
 }
 
-fn message_facts(form: &Form, request: &Request) -> Result<MessageFacts, Refusal> {
-    let CallerFacts { context, .. } = &request.facts;
+fn message_facts(form: &Form, message: &MessageInput, facts: &CallerFacts) -> Result<MessageFacts, Refusal> {
+    let CallerFacts { context, .. } = facts;
     let context_id = form.text("contextId");
     // The caller's fact is the one that counts; a message that says otherwise is in no context.
     if context_id.is_some() && context_id != context.as_deref() {
@@ -147,13 +170,13 @@ fn message_facts(form: &Form, request: &Request) -> Result<MessageFacts, Refusal
         context_id: context_id.map(str::to_owned),
         context: context.clone(),
         task_id: form.text("taskId").map(str::to_owned),
-        parsed_by_caller: matches!(request.message, MessageInput::Typed(_)),
+        parsed_by_caller: matches!(message, MessageInput::Typed(_)),
     })
 }
 
 /// What the extension's parts may be (PMETA-1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     UpgradeOffer,
     UpgradeResponse,
     Intent,
@@ -233,18 +256,18 @@ impl Authorization {
 
 /// The parts of a message by kind, in numbers that one decision can take.
 #[derive(Debug)]
-struct Sorted<'form> {
+pub(super) struct Sorted<'form> {
     intent: Option<Part<'form>>,
     authorizations: Vec<(Part<'form>, Authorization)>,
-    /// A handshake or a response, and no other kind.
-    other: bool,
-    unjudged: Vec<UnjudgedPart>,
+    /// Handshakes or responses, all of one kind. Where there is one, there is no part of another kind.
+    pub(super) others: Vec<(Part<'form>, Kind)>,
+    pub(super) unjudged: Vec<UnjudgedPart>,
 }
 
 impl<'form> Sorted<'form> {
-    fn of(form: &'form Form, limits: &Limits) -> Result<Self, Refusal> {
+    pub(super) fn of(form: &'form Form, limits: &Limits) -> Result<Self, Refusal> {
         let mut sorted =
-            Self { intent: None, authorizations: Vec::new(), other: false, unjudged: Vec::new() };
+            Self { intent: None, authorizations: Vec::new(), others: Vec::new(), unjudged: Vec::new() };
         let mut kinds = Vec::new();
         for part in form.parts() {
             let Some(kind) = Kind::of(&part)? else {
@@ -261,7 +284,9 @@ impl<'form> Sorted<'form> {
                 }
                 Kind::Intent => sorted.intent = Some(part),
                 Kind::Authorization => sorted.authorizations.push((part, Authorization::of(&part)?)),
-                Kind::UpgradeOffer | Kind::UpgradeResponse | Kind::IntentResponse => sorted.other = true,
+                Kind::UpgradeOffer | Kind::UpgradeResponse | Kind::IntentResponse => {
+                    sorted.others.push((part, kind));
+                }
             }
         }
         sorted.check_numbers(&kinds, limits)?;
@@ -269,12 +294,12 @@ impl<'form> Sorted<'form> {
     }
 
     /// Whether no part is the extension's.
-    fn is_empty(&self) -> bool {
-        self.intent.is_none() && self.authorizations.is_empty() && !self.other
+    pub(super) fn is_empty(&self) -> bool {
+        self.intent.is_none() && self.authorizations.is_empty() && self.others.is_empty()
     }
 
     fn check_numbers(&self, kinds: &[Kind], limits: &Limits) -> Result<(), Refusal> {
-        if self.other && kinds.windows(2).any(|pair| pair.first() != pair.last()) {
+        if !self.others.is_empty() && kinds.windows(2).any(|pair| pair.first() != pair.last()) {
             return Err(malformed("/parts", "parts of kinds that do not go together"));
         }
         if self.intent.is_none() && !self.authorizations.is_empty() {
@@ -333,7 +358,7 @@ pub(crate) fn readable_rdf(media_type: &str) -> Option<RdfMediaType> {
 }
 
 /// Whether a media type has this type and subtype, and no charset but UTF-8.
-fn is_utf8_of(media_type: &str, essence: &str) -> bool {
+pub(super) fn is_utf8_of(media_type: &str, essence: &str) -> bool {
     essence_of(media_type).eq_ignore_ascii_case(essence) && is_utf8(media_type)
 }
 
@@ -380,7 +405,7 @@ fn not_active() -> Refusal {
         .with(|evidence| evidence.expected = Some(EXTENSION.into()))
 }
 
-fn unsupported(part: &Part<'_>) -> Refusal {
+pub(super) fn unsupported(part: &Part<'_>) -> Refusal {
     Refusal::new(Stage::Admit, Reason::MediaTypeUnsupported).with(|evidence| {
         evidence.path = Some(part.pointer("mediaType"));
         evidence.seen = part.media_type().map(str::to_owned);

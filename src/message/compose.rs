@@ -4,6 +4,7 @@ use super::digest::of_message_without;
 use super::{IntentGraph, RdfPart};
 use crate::credential::ChallengeBinding;
 use crate::limits::Limits;
+use crate::protocol::handshake::{Handshake, HandshakeError};
 use crate::rdf::{Budget, RdfMediaType};
 use crate::refusal::Reason;
 use crate::vocab::{EXTENSION, META_KIND, META_PROTOCOL_HASH};
@@ -45,12 +46,75 @@ pub fn message(draft: &Draft) -> Value {
     parts.extend(draft.policies.iter().map(|(text, media_type)| {
         json!({ "text": text, "mediaType": media_type, "metadata": { META_KIND: "authorization" } })
     }));
+    tagged(&draft.id, (draft.context.as_deref(), None), Role::User, parts)
+}
+
+/// What a handshake message is made of.
+#[derive(Debug, Clone)]
+pub struct HandshakeDraft {
+    /// The message's id.
+    pub id: String,
+    /// The message's context.
+    pub context: Option<String>,
+    /// The message's task.
+    pub task: Option<String>,
+    /// Who sends it.
+    pub role: Role,
+    /// The offer or the response.
+    pub handshake: Handshake,
+    /// How it is written.
+    pub form: HandshakeForm,
+}
+
+/// Who sends a message, as A2A names them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The client.
+    User,
+    /// The agent server.
+    Agent,
+}
+
+/// The forms that a handshake payload may have (message and parts, PP-1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HandshakeForm {
+    /// A `data` part.
+    Json,
+    /// A `text` part, `text/turtle`.
+    Turtle,
+    /// A `text` part, `application/ld+json`.
+    JsonLd,
+}
+
+/// The JSON of an A2A v1.0 `Message` that carries a handshake and nothing else, tagged with the extension.
+///
+/// # Errors
+/// [`HandshakeError`]: the payload could not be written.
+pub fn handshake(draft: &HandshakeDraft) -> Result<Value, HandshakeError> {
+    let HandshakeDraft { id, context, task, role, handshake, form } = draft;
+    let (content, value, media_type) = match form {
+        HandshakeForm::Json => ("data", handshake.to_json(), "application/json"),
+        HandshakeForm::Turtle => ("text", json!(handshake.to_turtle()?), "text/turtle"),
+        HandshakeForm::JsonLd => ("text", json!(handshake.to_json_ld().to_string()), "application/ld+json"),
+    };
+    let part =
+        json!({ content: value, "mediaType": media_type, "metadata": { META_KIND: handshake.kind() } });
+    Ok(tagged(id, (context.as_deref(), task.as_deref()), *role, vec![part]))
+}
+
+fn tagged(id: &str, (context, task): (Option<&str>, Option<&str>), role: Role, parts: Vec<Value>) -> Value {
+    let role = match role {
+        Role::User => "ROLE_USER",
+        Role::Agent => "ROLE_AGENT",
+    };
     let mut message = Map::new();
-    message.insert("messageId".to_owned(), json!(draft.id));
-    if let Some(context) = &draft.context {
-        message.insert("contextId".to_owned(), json!(context));
+    message.insert("messageId".to_owned(), json!(id));
+    for (name, text) in [("contextId", context), ("taskId", task)] {
+        if let Some(text) = text {
+            message.insert(name.to_owned(), json!(text));
+        }
     }
-    message.insert("role".to_owned(), json!("ROLE_USER"));
+    message.insert("role".to_owned(), json!(role));
     message.insert("parts".to_owned(), Value::Array(parts));
     message.insert("extensions".to_owned(), json!([EXTENSION]));
     Value::Object(message)

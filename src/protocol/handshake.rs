@@ -156,6 +156,30 @@ impl Handshake {
         String::from_utf8(octets).map_err(|_| HandshakeError("the payload could not be written"))
     }
 
+    /// The RDF form, in JSON-LD: one blank node, under a context object of its own, so that nobody has to load one.
+    pub fn to_json_ld(&self) -> Value {
+        let mut document = match self {
+            Self::Offer(offer) => json!({
+                "@context": { "a2a": a2a::NS },
+                "@type": "a2a:UpgradeOffer",
+                "a2a:protocolHash": offer.protocol_hash.as_str(),
+                "a2a:protocolSource": { "@id": offer.protocol_source.as_str() },
+                "a2a:required": offer.required,
+            }),
+            Self::Response(response) => json!({
+                "@context": { "a2a": a2a::NS },
+                "@type": "a2a:UpgradeResponse",
+                "a2a:protocolHash": response.protocol_hash.as_str(),
+                "a2a:accept": response.accept,
+            }),
+        };
+        let (name, text) = self.text();
+        if let (Some(text), Some(members)) = (text, document.as_object_mut()) {
+            members.insert(format!("a2a:{name}"), Value::String(text.clone()));
+        }
+        document
+    }
+
     /// The hash that the payload is about.
     pub fn protocol_hash(&self) -> &ProtocolHash {
         match self {

@@ -15,6 +15,7 @@ mod command_line;
 mod delegates;
 mod delegation;
 mod documents;
+mod handshake;
 mod hostile;
 mod interop;
 mod jose;

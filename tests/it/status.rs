@@ -559,7 +559,8 @@ fn a_revocation_in_a_message_revokes_nothing() {
     ask.intent.0.push_str(&statement(MANDATE_POLICY));
     decide(&server.engine(), &ask);
     server.allows(&mandate);
-    assert_eq!(server.ledger.snapshot().unwrap().memory.revoked, Default::default());
+    let memory = server.engine().snapshot(&world().facts(), noon()).unwrap().memory;
+    assert_eq!(memory.revoked, Default::default());
 }
 
 #[test]

@@ -141,11 +141,11 @@ fn what_is_not_this_ledger_is_not_opened() {
     std::fs::remove_file(folder.file()).unwrap();
     drop(folder.ledger());
     unusable(SqliteLedger::open(&folder.file(), "https://other.example/", SKEW), "domain");
-    raw(&folder).pragma_update(None, "user_version", 3).unwrap();
+    raw(&folder).pragma_update(None, "user_version", 4).unwrap();
     unusable(open(), "newer");
     raw(&folder).pragma_update(None, "user_version", 0).unwrap();
     unusable(open(), "unknown");
-    raw(&folder).pragma_update(None, "user_version", 2).unwrap();
+    raw(&folder).pragma_update(None, "user_version", 3).unwrap();
     open().unwrap();
     raw(&folder).pragma_update(None, "application_id", 7).unwrap();
     unusable(open(), "not a Writgate ledger");
@@ -159,7 +159,8 @@ fn first_version() -> (Folder, u64) {
     ledger.mark_revoked(&ids(&["r"])).unwrap();
     drop(ledger);
     let connection = raw(&folder);
-    for table in ["revoked_policies", "revoked_entries", "accepted_lists", "wanted_lists", "status_memory"] {
+    let since = ["revoked_policies", "revoked_entries", "accepted_lists", "wanted_lists", "status_memory"];
+    for table in since.into_iter().chain(["exchanges", "bound_peers"]) {
         connection.execute_batch(&format!("DROP TABLE {table}")).unwrap();
     }
     connection.pragma_update(None, "user_version", 1).unwrap();
