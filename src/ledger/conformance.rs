@@ -250,6 +250,8 @@ macro_rules! every_ledger {
     };
 }
 
+mod conversations;
+
 every_ledger! {
     one_message_in_64_threads_is_allowed_once;
     one_challenge_in_64_threads_is_allowed_once;

@@ -35,6 +35,9 @@ use std::time::Duration;
 /// checkpoint on a slow disk, and then refuses.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Statements that are kept prepared: more than there are, so that no decision parses SQL.
+const PREPARED_STATEMENTS: usize = 64;
+
 /// A ledger in one SQLite file, or in memory.
 #[derive(Debug)]
 pub struct SqliteLedger {
@@ -195,6 +198,7 @@ impl SqliteLedger {
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "fullfsync", true)?;
         connection.pragma_update(None, "foreign_keys", true)?;
+        connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
         let synchronous: i64 = connection.pragma_query_value(None, "synchronous", |row| row.get(0))?;
         let foreign_keys: bool = connection.pragma_query_value(None, "foreign_keys", |row| row.get(0))?;
         let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
