@@ -8,6 +8,7 @@
 mod admission;
 mod remembered;
 mod schema;
+mod sponsors;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use super::chain::{ChainVerifier, Row, first_link};
 use super::{Admission, Candidate, Entry, Ledger, LedgerError, LedgerSnapshot, ListKey, Revoked};
 use crate::audit::{DecisionOutcome, DecisionReportV1, EvaluationOutcome};
 use crate::message::Digest;
+use crate::refusal::Reason;
 use crate::request::Instant;
 use admission::{Finding, Verdict};
 use chrono::TimeDelta;
@@ -242,6 +244,9 @@ impl Ledger for SqliteLedger {
         let (outcome, reason, earlier) = match admission::judge(&transaction, &meta, &candidate, self.skew)? {
             Finding::Stale => return Ok(Admission::Stale),
             Finding::Refused { reason, earlier } => (DecisionOutcome::Refuse, Some(reason), earlier),
+            Finding::Clear if !remembered::keep_lists(&transaction, candidate.learned, candidate.now)? => {
+                (DecisionOutcome::Refuse, Some(Reason::StatusRetrievalError), None)
+            }
             Finding::Clear => (DecisionOutcome::Allow, None, None),
         };
         let verdict = Verdict {
