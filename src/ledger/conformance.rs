@@ -16,7 +16,6 @@ use chrono::TimeDelta;
 use quotas::{
     a_list_whose_mark_finds_no_room_cannot_be_relied_on,
     a_mark_that_goes_after_long_reopens_no_list_from_before,
-    a_root_principals_own_lists_go_before_those_of_delegates,
     a_wanted_list_makes_room_for_its_own_sponsors_or_when_nobody_wants_it,
     ten_thousand_fresh_issuers_of_one_delegate_leave_room_for_others,
     the_revocations_of_one_sponsor_are_bounded_and_those_of_others_stay,
@@ -278,7 +277,6 @@ every_ledger! {
     a_refusal_never_takes_a_list_back;
     wanted_lists_are_kept_once_and_within_their_quotas;
     ten_thousand_fresh_issuers_of_one_delegate_leave_room_for_others;
-    a_root_principals_own_lists_go_before_those_of_delegates;
     a_wanted_list_makes_room_for_its_own_sponsors_or_when_nobody_wants_it;
     the_revocations_of_one_sponsor_are_bounded_and_those_of_others_stay;
     what_is_learned_of_others_does_not_depend_on_when_a_flood_comes;
