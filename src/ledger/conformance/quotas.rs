@@ -66,9 +66,9 @@ pub(super) fn ten_thousand_fresh_issuers_of_one_delegate_leave_room_for_others(l
     assert_eq!(ledger.wanted_lists().unwrap().len(), WANTED_PER_SPONSOR + 2);
     assert!(is_wanted(ledger, "bob") && is_wanted(ledger, "alice"));
     // And where many first delegates do so together, so that the store is full.
-    for n in 0..20 {
+    for n in 0..12 {
         let accomplice = format!("mallory {n}");
-        refuse_with(ledger, &of("alice", &accomplice, fresh_issuers(&accomplice, 200)));
+        refuse_with(ledger, &of("alice", &accomplice, fresh_issuers(&accomplice, 130)));
     }
     assert_eq!(ledger.wanted_lists().unwrap().len(), WANTED_IN_ALL);
     for (delegate, issuer) in [("carol", "carol"), ("carol", "her own delegate"), ("dave", "dave")] {
@@ -77,9 +77,9 @@ pub(super) fn ten_thousand_fresh_issuers_of_one_delegate_leave_room_for_others(l
     refuse_with(ledger, &of("another root", "x", wants_one("x")));
     // Whoever brings it: what the root principal named is its own.
     refuse_with(ledger, &of("another root", "mallory", wants_one("another root")));
-    for n in 0..20 {
+    for n in 0..12 {
         let accomplice = format!("mallory {n}");
-        refuse_with(ledger, &of("alice", &accomplice, fresh_issuers(&format!("again {n}"), 50)));
+        refuse_with(ledger, &of("alice", &accomplice, fresh_issuers(&format!("again {n}"), 30)));
     }
     for issuer in ["alice", "bob", "carol", "her own delegate", "dave", "x", "another root"] {
         assert!(is_wanted(ledger, issuer), "{issuer}");
