@@ -123,7 +123,7 @@ impl Holdings {
     }
 }
 
-fn first<'s>((sponsor, _): (&'s Sponsor, usize)) -> &'s Sponsor {
+fn first((sponsor, _): (&Sponsor, usize)) -> &Sponsor {
     sponsor
 }
 
