@@ -9,6 +9,7 @@ mod admission;
 mod conversations;
 mod remembered;
 mod schema;
+mod sponsors;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,7 @@ use crate::audit::{DecisionOutcome, DecisionReportV1, EvaluationOutcome};
 use crate::message::Digest;
 use crate::protocol::ProtocolHash;
 use crate::protocol::conversation::{ConversationKey, Exchange};
+use crate::refusal::Reason;
 use crate::request::{Instant, Peer};
 use admission::{Finding, Verdict};
 use chrono::TimeDelta;
@@ -274,6 +276,9 @@ impl Ledger for SqliteLedger {
         let (outcome, reason, earlier) = match admission::judge(&transaction, &meta, &candidate, self.skew)? {
             Finding::Stale => return Ok(Admission::Stale),
             Finding::Refused { reason, earlier } => (DecisionOutcome::Refuse, Some(reason), earlier),
+            Finding::Clear if !remembered::keep_lists(&transaction, candidate.learned, candidate.now)? => {
+                (DecisionOutcome::Refuse, Some(Reason::StatusRetrievalError), None)
+            }
             Finding::Clear => (DecisionOutcome::Allow, None, None),
         };
         let verdict = Verdict {
