@@ -25,6 +25,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 mod decide;
+pub(crate) mod response;
 
 #[cfg(not(panic = "unwind"))]
 compile_error!("Writgate turns a panic in a dependency into a refusal, which needs `panic = \"unwind\"`");

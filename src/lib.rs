@@ -34,6 +34,7 @@ pub use decision::{
     Decided, Decision, Evaluation, Grant, NotOurs, Obligation, Outcome, Permit, PermittedAction,
     SecurityBearingEffects,
 };
+pub use engine::response::CheckedResponse;
 pub use engine::{Clock, Engine, SystemClock};
 pub use explain::{Explanation, Unmet};
 pub use refusal::{Evidence, Phase, PublicRefusal, Reason, Refusal, Retry, Stage, WireCode};

@@ -7,8 +7,9 @@ pub(crate) mod action;
 pub(crate) mod admit;
 pub mod compose;
 pub(crate) mod digest;
-mod form;
+pub(crate) mod form;
 pub(crate) mod intent;
+pub(crate) mod response;
 pub(crate) mod strict_json;
 pub(crate) mod target;
 #[cfg(test)]
@@ -17,6 +18,7 @@ mod testing;
 pub(crate) use action::ActionsUnderTest;
 pub use digest::Digest;
 pub(crate) use intent::IntentGraph;
+pub use response::{ResponseFacts, ResponseInput};
 
 use crate::rdf::RdfMediaType;
 use serde::{Deserialize, Serialize};

@@ -19,6 +19,11 @@ impl ProtocolRegistry {
         self.documents.insert(document.hash().clone(), Arc::new(document));
     }
 
+    /// The document with this hash, whoever may speak it.
+    pub(crate) fn find(&self, hash: &ProtocolHash) -> Option<&Arc<ProtocolDocument>> {
+        self.documents.get(hash)
+    }
+
     /// The documents, in order of their hashes.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<ProtocolDocument>> {
         self.documents.values()
@@ -73,6 +78,8 @@ mod tests {
             security_bearing: true,
             binding: Binding::Accepted,
             declared,
+            name: None,
+            source: None,
         };
         let mut registry = ProtocolRegistry::default();
         let loaded = ProtocolDocument::load(DOCUMENT, "text/turtle", settings, &Limits::default());

@@ -24,6 +24,7 @@ mod order;
 mod papers;
 mod precedence;
 mod public_interface;
+mod response;
 mod status;
 mod support;
 mod three;
