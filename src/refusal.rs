@@ -1,11 +1,16 @@
 //! Every way in which Writgate says no.
 //!
 //! [`Reason`] is closed and ordered: its order of declaration is the order of precedence, and `docs/refusals.md` is
-//! generated from it. A code is never renumbered or reused. What a peer may see of a refusal is [`Refusal::public`].
+//! generated from it. A code is never renumbered or reused. What a peer may see of a refusal is [`Refusal::public`], and how
+//! an agent server sends that is [`Refusal::to_a2a`].
 
 use crate::limits::Limits;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+mod a2a;
+
+pub use self::a2a::{A2aCodes, A2aError, GrpcError, HttpError};
 
 /// The extension's closed set of error values (ERR-1..3), the value of the metadata key `.../v1/error`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -11,6 +11,7 @@
 mod admission;
 mod attacks;
 mod binding;
+mod card;
 mod command_line;
 mod delegates;
 mod delegation;

@@ -1,8 +1,10 @@
 //! Responses: what a document's response shapes make of them, through the public interface.
 
+use crate::command_line::Scratch;
 use crate::support::{engine, engine_with, noon, world};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::path::Path;
 use writgate::limits::Limits;
 use writgate::message::{ResponseFacts, ResponseInput};
 use writgate::protocol::{Binding, ProtocolDocument, ProtocolHash, ProtocolSettings};
@@ -198,4 +200,47 @@ fn a_response_shape_that_lets_everything_pass_does_not_load() {
 fn the_worked_documents_have_no_response_shapes() {
     let config = world().config(noon()).unwrap();
     assert!(config.protocols().iter().all(|document| !document.has_response_shapes()));
+}
+
+#[test]
+fn the_command_checks_a_response_in_a_message_or_an_artifact() {
+    let scratch = Scratch::new("response");
+    let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors/writgate.toml");
+    let hash = "sha256:4af1e70e42283872cbc0dd3a5eeaa1bd86adda728c993447bed8930d990ab509";
+    let artifact = artifact(&hash.parse().unwrap(), "ex:r a ex:Receipt .");
+    scratch.write("artifact.json", &artifact.to_string());
+    let mut message = artifact;
+    message.as_object_mut().unwrap().remove("artifactId");
+    message["messageId"] = json!("m1");
+    message["role"] = json!("ROLE_AGENT");
+    message["parts"].as_array_mut().unwrap().push(json!({"text": "and so on"}));
+    scratch.write("message.json", &message.to_string());
+    let check = |hash: &str, further: &[&str]| {
+        let config = config.to_str().unwrap();
+        let arguments = ["message", "check-response", "--config", config, "--hash", hash];
+        scratch.try_run(&[&arguments[..], further].concat())
+    };
+    let run = check(hash, &["message.json"]);
+    assert_eq!(run.status, 0, "{}{}", run.stdout, run.stderr);
+    assert!(
+        run.stdout.contains("no response shape") && run.stdout.contains("part 1 (text)"),
+        "{}",
+        run.stdout
+    );
+    assert_eq!(check(hash, &["artifact.json", "--artifact"]).status, 0);
+    for (hash, further, reason) in [
+        (hash, &["artifact.json"][..], "MESSAGE_MALFORMED"),
+        (hash, &["message.json", "--not-activated"], "EXTENSION_NOT_ACTIVE"),
+        (
+            "sha256:0000000000000000000000000000000000000000000000000000000000000000",
+            &["message.json"],
+            "UNKNOWN_PROTOCOL",
+        ),
+    ] {
+        let run = check(hash, further);
+        assert_eq!(run.status, 1, "{}{}", run.stdout, run.stderr);
+        assert!(run.stdout.contains(reason), "{}", run.stdout);
+    }
+    assert_eq!(check(hash, &["absent.json"]).status, 2);
+    assert_eq!(check("sha256:00", &["message.json"]).status, 2);
 }
