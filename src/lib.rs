@@ -49,3 +49,8 @@ pub use request::{Actor, CallerFacts, Conversation, Instant, MessageInput, Reque
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The example of what an agent server sends compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/errors.md")]
+struct Errors;
