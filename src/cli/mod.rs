@@ -2,6 +2,7 @@
 //! `main` turns its result into an exit code.
 
 mod bench;
+mod card;
 mod challenge;
 mod decide;
 mod demo;
@@ -62,6 +63,8 @@ enum Command {
     /// The replay ledger
     #[command(subcommand)]
     Ledger(ledger::Command),
+    /// Print the extension's entry for our Agent Card
+    Card(card::Arguments),
     /// Protocol Documents
     #[command(subcommand)]
     Protocol(protocol::Command),
@@ -71,7 +74,7 @@ enum Command {
     /// Mandates: issue, pass on, present, look at, judge
     #[command(subcommand)]
     Mandate(mandate::Command),
-    /// Build a message
+    /// Build a message; check a response
     #[command(subcommand)]
     Message(message::Command),
     /// Make a challenge, or compute the bound challenge that a client signs
@@ -109,6 +112,7 @@ fn run(command: Command) -> Outcome {
     match command {
         Command::Decide(arguments) => decide::run(&arguments),
         Command::Ledger(command) => ledger::run(&command),
+        Command::Card(arguments) => card::run(&arguments),
         Command::Protocol(command) => protocol::run(&command),
         Command::Key(command) => key::run(&command),
         Command::Mandate(command) => mandate::run(&command),

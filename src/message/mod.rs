@@ -7,11 +7,10 @@ pub(crate) mod action;
 pub(crate) mod admit;
 pub mod compose;
 pub(crate) mod digest;
-mod form;
-// Until the conversations call it, its tests alone do.
-#[allow(dead_code, reason = "the conversations call it")]
+pub(crate) mod form;
 pub(crate) mod handshake;
 pub(crate) mod intent;
+pub(crate) mod response;
 pub(crate) mod strict_json;
 pub(crate) mod target;
 #[cfg(test)]
@@ -20,6 +19,7 @@ mod testing;
 pub(crate) use action::ActionsUnderTest;
 pub use digest::Digest;
 pub(crate) use intent::IntentGraph;
+pub use response::{ResponseFacts, ResponseInput};
 
 use crate::rdf::RdfMediaType;
 use serde::{Deserialize, Serialize};

@@ -11,6 +11,7 @@
 mod admission;
 mod attacks;
 mod binding;
+mod card;
 mod command_line;
 mod conversation_model;
 mod conversations;
@@ -27,6 +28,7 @@ mod order;
 mod papers;
 mod precedence;
 mod public_interface;
+mod response;
 mod status;
 mod support;
 mod three;
