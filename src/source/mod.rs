@@ -7,9 +7,11 @@
 
 mod address;
 mod cache;
+mod fetch;
 mod revocations;
 
 pub(crate) use address::{controller_url, is_document_url};
 pub use cache::{CachedDocument, DocumentCache, SourceError};
+pub use fetch::{DocumentKind, FetchError, FetchLimits, FetchPolicy, Fetched, Fetcher, Validators};
 pub use revocations::RevocationFeed;
 pub(crate) use revocations::statements;
