@@ -9,8 +9,6 @@ use tokio_rustls::rustls::pki_types::pem::{PemObject as _, SectionKind};
 
 /// The port of https.
 pub(super) const HTTPS_PORT: u16 = 443;
-/// What hyper can be held to at the least; its buffer is never smaller.
-const MIN_HEADER_BYTES: usize = 8 << 10;
 /// The most that a limit may be raised to. A fetch holds one body in memory, coded and decoded.
 const MAX_BYTES: usize = 16 << 20;
 const MAX_SECONDS: u64 = 600;
@@ -37,7 +35,8 @@ impl DocumentKind {
                  application/ld+json;q=0.8, application/json;q=0.7"
             }
             Self::StatusList => {
-                "application/vc, application/vc+jwt;q=0.9, application/ld+json;q=0.8, application/json;q=0.7"
+                "application/vc, application/vc+jwt;q=0.9, application/ld+json;q=0.8, application/json;q=0.7, \
+                 text/turtle;q=0.5"
             }
         }
     }
@@ -59,7 +58,7 @@ pub struct FetchLimits {
     pub body_bytes: usize,
     /// Octets of a body once its GZIP is decompressed; a kind may have fewer. 1 MiB.
     pub decoded_bytes: usize,
-    /// Octets of an answer's head. 16 KiB; hyper cannot be held to fewer than 8 KiB.
+    /// Octets of an answer's head. 16 KiB.
     pub header_bytes: usize,
     /// Fields of an answer's head. 64.
     pub headers: usize,
@@ -93,7 +92,7 @@ impl FetchLimits {
         for (limit, value, least, most) in [
             ("body_bytes", octets(self.body_bytes), 1, most),
             ("decoded_bytes", octets(self.decoded_bytes), 1, most),
-            ("header_bytes", octets(self.header_bytes), octets(MIN_HEADER_BYTES), most),
+            ("header_bytes", octets(self.header_bytes), 1, most),
             ("headers", octets(self.headers), 1, octets(MAX_HEADERS)),
             ("connect_seconds", self.connect_seconds, 1, MAX_SECONDS),
             ("header_seconds", self.header_seconds, 1, MAX_SECONDS),
