@@ -16,9 +16,9 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::{HandshakeKind, ServerConfig};
 
 /// The host of every test server.
 pub(crate) const HOST: &str = "documents.example";
@@ -65,8 +65,6 @@ pub(crate) enum Channel {
     Expired,
     /// Speaks HTTP/2 only.
     Http2,
-    /// No TLS.
-    Plain,
     /// Accepts, and says nothing.
     Silent,
 }
@@ -81,6 +79,8 @@ pub(crate) struct Server {
     /// Octets of answers that the system took.
     pub written: Arc<AtomicUsize>,
     pub connections: Arc<AtomicUsize>,
+    /// Whether each handshake was a new one.
+    pub handshakes: Arc<Mutex<Vec<Option<HandshakeKind>>>>,
 }
 
 impl Server {
@@ -99,9 +99,11 @@ impl Server {
             requests: Arc::default(),
             written: Arc::default(),
             connections: Arc::default(),
+            handshakes: Arc::default(),
         };
         let (requests, written) = (Arc::clone(&server.requests), Arc::clone(&server.written));
         let connections = Arc::clone(&server.connections);
+        let handshakes = Arc::clone(&server.handshakes);
         let script: Script = Arc::new(script);
         let acceptor = TlsAcceptor::from(Arc::new(server_configuration(channel)));
         tokio::spawn(async move {
@@ -109,12 +111,13 @@ impl Server {
                 connections.fetch_add(1, Ordering::SeqCst);
                 let (requests, written) = (Arc::clone(&requests), Arc::clone(&written));
                 let (script, acceptor) = (Arc::clone(&script), acceptor.clone());
+                let handshakes = Arc::clone(&handshakes);
                 tokio::spawn(async move {
                     match channel {
                         Channel::Silent => std::future::pending().await,
-                        Channel::Plain => serve(stream, &script, &requests, &written).await,
                         _ => {
                             if let Ok(stream) = acceptor.accept(stream).await {
+                                handshakes.lock().unwrap().push(stream.get_ref().1.handshake_kind());
                                 serve(stream, &script, &requests, &written).await;
                             }
                         }

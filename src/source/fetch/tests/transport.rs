@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use tokio_rustls::rustls::HandshakeKind;
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const METADATA: IpAddr = IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254));
@@ -198,7 +199,6 @@ fn a_certificate_is_for_the_urls_host_by_an_authority_and_in_date() {
         (Channel::FalseAuthority, FetchError::CertificateUntrusted),
         (Channel::Expired, FetchError::CertificateInvalid),
         (Channel::Http2, FetchError::TlsFailed),
-        (Channel::Plain, FetchError::TlsFailed),
     ] {
         let (got, requests) = run(async {
             let server = Server::with(channel, |_| document("good")).await;
@@ -347,6 +347,20 @@ fn an_alternative_service_is_not_remembered() {
         }
         assert_eq!(server.connections.load(Ordering::SeqCst), 2);
         assert_eq!(trap.connections.load(Ordering::SeqCst), 0);
+    });
+}
+
+/// A server that recognises a session recognises who comes back.
+#[test]
+fn a_session_is_not_resumed() {
+    run(async {
+        let server = Server::new(|_| document("good")).await;
+        let fetcher = server.fetcher(server.policy());
+        for _ in 0..3 {
+            fetcher.get(&server.url("/d"), DocumentKind::ProtocolDocument, None).await.unwrap();
+        }
+        let handshakes = server.handshakes.lock().unwrap();
+        assert_eq!(handshakes.as_slice(), [Some(HandshakeKind::Full); 3]);
     });
 }
 
