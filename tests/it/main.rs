@@ -18,6 +18,7 @@ mod conversations;
 mod delegates;
 mod delegation;
 mod documents;
+mod fetching;
 mod handshake;
 mod hostile;
 mod interop;
