@@ -7,10 +7,12 @@ use crate::limits::Limits;
 use crate::message::form::twin;
 use crate::message::strict_json::{self, JsonError};
 use crate::protocol::ProtocolHash;
-use crate::protocol::handshake::{MAX_TEXT_CHARS, ProtocolSource};
+use crate::protocol::handshake::ProtocolSource;
 use crate::vocab::EXTENSION;
 use serde_json::{Map, Value};
 
+/// Characters of a name, a URI or a media type: room for the longest source that is read anywhere here.
+const MAX_TEXT_CHARS: usize = 2_048;
 /// Extensions that a card may declare.
 const MAX_EXTENSIONS: usize = 256;
 /// Media types that an entry may name.
@@ -211,7 +213,7 @@ fn text<'v>(members: &'v Members, name: &str, path: &str) -> Result<&'v str, Car
 }
 
 fn is_short(text: &str) -> bool {
-    text.chars().count() <= 2 * MAX_TEXT_CHARS
+    text.chars().count() <= MAX_TEXT_CHARS
 }
 
 /// A flag that is there is a JSON boolean; nothing else is read as one.

@@ -4,6 +4,7 @@
 mod bench;
 mod card;
 mod challenge;
+mod conversation;
 mod decide;
 mod demo;
 mod key;
@@ -68,6 +69,9 @@ enum Command {
     /// Protocol Documents
     #[command(subcommand)]
     Protocol(protocol::Command),
+    /// Negotiations with other agents: offer, answer, look at
+    #[command(subcommand)]
+    Conversation(conversation::Command),
     /// Signing keys
     #[command(subcommand)]
     Key(key::Command),
@@ -114,6 +118,7 @@ fn run(command: Command) -> Outcome {
         Command::Ledger(command) => ledger::run(&command),
         Command::Card(arguments) => card::run(&arguments),
         Command::Protocol(command) => protocol::run(&command),
+        Command::Conversation(command) => conversation::run(&command),
         Command::Key(command) => key::run(&command),
         Command::Mandate(command) => mandate::run(&command),
         Command::Message(command) => message::run(&command),

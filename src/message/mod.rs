@@ -1,7 +1,8 @@
 //! An A2A message becomes an `Envelope`, and a conforming intent becomes the actions under test.
 //!
-//! This folder owns stage 1 (`strict_json`, `admit`; `handshake` for messages that carry no intent), stage 3 (`intent`) and stage 5 (`action`, `target`). A strict
-//! reader runs on the octets before the official A2A types see them, because those are lenient.
+//! This folder owns stage 1 (`strict_json`, `admit`), stage 3 (`intent`) and stage 5 (`action`, `target`). A strict
+//! reader runs on the octets before the official A2A types see them, because those are lenient. It reads handshakes
+//! (`handshake`) and responses (`response`) too, which are judged outside the pipeline.
 
 pub(crate) mod action;
 pub(crate) mod admit;
