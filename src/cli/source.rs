@@ -58,7 +58,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
                 Some(media_type) => media_type.clone(),
                 None => media_type_of(file, &octets)?.to_owned(),
             };
-            let document = CachedDocument { url: url.clone(), media_type, retrieved, octets };
+            let document = CachedDocument::new(url, media_type, retrieved, octets);
             DocumentCache::create(&folder(config)?)?.put(&document)?;
             print(&document);
         }

@@ -7,7 +7,7 @@ use crate::message::action::{default_actions, default_parameters};
 use crate::message::strict_json;
 use crate::protocol::{Binding, ProtocolDocument, ProtocolSettings};
 use crate::request::Instant;
-use crate::source::{CachedDocument, DocumentCache, RevocationFeed, SourceError};
+use crate::source::{CachedDocument, DocumentCache, RevocationFeed, SourceError, is_json};
 use chrono::TimeDelta;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -253,7 +253,7 @@ impl ConfigFile {
         let Some(folder) = self.document_cache_path() else { return Ok(Vec::new()) };
         let cached = DocumentCache::open(&folder).and_then(|cache| cache.documents()).map_err(of_source)?;
         let latest = now.checked_add_signed(skew).unwrap_or(Instant::MAX_UTC);
-        match cached.iter().find(|document| document.retrieved > latest) {
+        match cached.iter().find(|document| document.retrieved.max(document.confirmed) > latest) {
             None => Ok(cached),
             Some(document) => Err(ConfigError::new(
                 "document_cache",
@@ -296,7 +296,7 @@ impl ConfigFile {
         for document in cached.iter().filter(|document| is_json(&document.media_type)) {
             // What is no JSON that is read strictly is nobody's document; it may be something else, and stays so.
             if let Ok(value) = strict_json::read(&document.octets, &Limits::default()) {
-                documents.insert_retrieved(&document.url, value, document.retrieved);
+                documents.insert_retrieved(&document.url, value, document.confirmed);
             }
         }
         match &self.controllers {
@@ -326,13 +326,6 @@ fn status_lists(cached: Vec<CachedDocument>) -> StatusLists {
         }
     }
     lists
-}
-
-/// `application/json` and every `application/*+json`.
-fn is_json(media_type: &str) -> bool {
-    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    let subtype = essence.strip_prefix("application/");
-    subtype.is_some_and(|subtype| subtype == "json" || subtype.ends_with("+json"))
 }
 
 fn of_source(error: SourceError) -> ConfigError {
