@@ -9,6 +9,7 @@
 
 mod address;
 mod cache;
+mod fetch;
 mod offers;
 mod plan;
 mod refresh;
@@ -17,11 +18,11 @@ mod revocations;
 
 pub(crate) use address::{controller_url, host, is_document_url, is_host};
 pub use cache::{CachedDocument, DocumentCache, OfferedDocument, Origin, PinError, SourceError};
+pub use fetch::{DocumentKind, FetchError, FetchLimits, FetchPolicy, Fetched, Fetcher, Validators};
 pub use offers::OfferedDocuments;
 pub use plan::{FetchHosts, FetchPlan};
-pub use refresh::{DocumentState, RefreshReport, Refreshed, Verdict, dry_run, state};
 pub(crate) use refresh::is_json;
-pub use retrieve::{DocumentKind, Fetched, Validators};
+pub use refresh::{DocumentState, RefreshReport, Refreshed, Verdict, dry_run, refresh, state};
 pub use revocations::RevocationFeed;
 pub(crate) use revocations::statements;
 

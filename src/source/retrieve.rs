@@ -1,47 +1,11 @@
-//! What the refresh asks for documents: the guarded fetcher, or a table of answers in a test.
+//! Whom the refresh asks for documents: the guarded fetcher, or a table of answers in a test.
 
-use super::SourceError;
+use super::{DocumentKind, FetchError, Fetched, Fetcher, Validators};
 use std::future::Future;
 use std::pin::Pin;
 
-/// What a server says of a document's state, to be asked about later (RFC 9110 8.8).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Validators {
-    /// `ETag`.
-    pub etag: Option<String>,
-    /// `Last-Modified`.
-    pub last_modified: Option<String>,
-}
-
-/// What is expected at a URL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DocumentKind {
-    /// A Protocol Document.
-    ProtocolDocument,
-    /// A controller document.
-    Controller,
-    /// A status list.
-    StatusList,
-}
-
-/// An answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fetched {
-    /// The document.
-    Document {
-        /// Its octets.
-        octets: Vec<u8>,
-        /// The media type that it came with.
-        media_type: String,
-        /// What to ask with next time.
-        validators: Validators,
-    },
-    /// What we have is current.
-    NotModified,
-}
-
 /// An answer that is on its way.
-pub(crate) type Retrieval<'a> = Pin<Box<dyn Future<Output = Result<Fetched, SourceError>> + Send + 'a>>;
+pub(crate) type Retrieval<'a> = Pin<Box<dyn Future<Output = Result<Fetched, FetchError>> + Send + 'a>>;
 
 /// Whoever gets documents by their URL.
 pub(crate) trait Retrieve: Send + Sync {
@@ -52,4 +16,15 @@ pub(crate) trait Retrieve: Send + Sync {
         kind: DocumentKind,
         known: Option<&'a Validators>,
     ) -> Retrieval<'a>;
+}
+
+impl Retrieve for Fetcher {
+    fn retrieve<'a>(
+        &'a self,
+        url: &'a str,
+        kind: DocumentKind,
+        known: Option<&'a Validators>,
+    ) -> Retrieval<'a> {
+        Box::pin(self.get(url, kind, known))
+    }
 }

@@ -17,9 +17,6 @@ const FIRST_FORMAT: &str = "writgate-document-1";
 /// Octets of the line before the document. URL, media type and validators are bounded, the rest is fixed.
 pub(super) const MAX_HEADER_BYTES: usize = 8 << 10;
 const MAX_MEDIA_TYPE_BYTES: usize = 256;
-/// Octets of a validator. A longer one is not kept, and the document is asked for without it.
-const MAX_VALIDATOR_BYTES: usize = 256;
-
 /// What a document is filed under.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Key<'a> {
@@ -108,8 +105,10 @@ pub(super) fn header(document: &CachedDocument, key: Key<'_>) -> Result<String, 
         retrieved: *retrieved,
         confirmed: Some(*confirmed),
         origin: Some(*origin),
-        etag: validators.etag.clone().filter(|text| is_validator(text)),
-        last_modified: validators.last_modified.clone().filter(|text| is_validator(text)),
+        // What could not be sent back is not kept: the next question is then one for the whole document.
+        etag: usable(Validators { etag: validators.etag.clone(), last_modified: None }).etag,
+        last_modified: usable(Validators { etag: None, last_modified: validators.last_modified.clone() })
+            .last_modified,
         protocol_hash: match key {
             Key::Url(_) => None,
             Key::Pin(hash) => Some(hash.as_str().to_owned()),
@@ -118,6 +117,10 @@ pub(super) fn header(document: &CachedDocument, key: Key<'_>) -> Result<String, 
         sha256: Digest::of(octets),
     };
     serde_json::to_string(&header).map_err(|cause| SourceError::new(url, cause))
+}
+
+fn usable(validators: Validators) -> Validators {
+    if validators.are_valid() { validators } else { Validators::default() }
 }
 
 /// What holds of every document, whoever puts it here.
@@ -138,7 +141,7 @@ fn check(url: &str, media_type: &str, octets: &[u8]) -> Result<(), SourceError> 
 }
 
 /// `type/subtype`, with whatever printable parameters follow.
-fn is_media_type(text: &str) -> bool {
+pub(in crate::source) fn is_media_type(text: &str) -> bool {
     let essence = text.split(';').next().unwrap_or_default().trim_end();
     let token = |part: &str| {
         !part.is_empty()
@@ -147,11 +150,6 @@ fn is_media_type(text: &str) -> bool {
     text.len() <= MAX_MEDIA_TYPE_BYTES
         && text.bytes().all(|octet| matches!(octet, b' '..=b'~'))
         && essence.split_once('/').is_some_and(|(kind, subtype)| token(kind) && token(subtype))
-}
-
-/// What may go back to the server in a header field as it came.
-fn is_validator(text: &str) -> bool {
-    (1..=MAX_VALIDATOR_BYTES).contains(&text.len()) && text.bytes().all(|octet| matches!(octet, b' '..=b'~'))
 }
 
 /// Reads one document of the cache, and holds it to its first line and its name.
@@ -187,12 +185,16 @@ pub(super) fn read(path: &Path) -> Result<CachedDocument, SourceError> {
         (FORMAT | FIRST_FORMAT, ..) => return Err(problem("its first line is not of its format")),
         _ => return Err(problem("is of another format than this version reads")),
     };
+    let validators = Validators { etag: header.etag, last_modified: header.last_modified };
+    if !validators.are_valid() {
+        return Err(problem("its first line has a validator that is none"));
+    }
     Ok(CachedDocument {
         url: header.url,
         media_type: header.media_type,
         retrieved: header.retrieved,
         confirmed,
-        validators: Validators { etag: header.etag, last_modified: header.last_modified },
+        validators,
         origin,
         octets: body,
     })

@@ -25,8 +25,8 @@ mod offers;
 #[cfg(test)]
 mod tests;
 
+pub(super) use file::is_media_type;
 pub use offers::OfferedDocument;
-pub(crate) use offers::{MAX_OFFERS, MAX_OFFERS_PER_HOST};
 
 use super::Validators;
 use crate::limits::Limits;

@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 
 const FORMAT: &str = "writgate-offer-1";
 /// Offers that are kept for one host.
-pub(crate) const MAX_OFFERS_PER_HOST: usize = 8;
+pub(super) const MAX_OFFERS_PER_HOST: usize = 8;
 /// Offers that are kept in all.
-pub(crate) const MAX_OFFERS: usize = 64;
+pub(super) const MAX_OFFERS: usize = 64;
 /// Octets of one file: a URL, escaped, and what is fixed.
 const MAX_OFFER_BYTES: usize = 8 << 10;
 

@@ -26,7 +26,7 @@ pub(super) enum Want {
     Protocols(BTreeMap<ProtocolHash, Option<OfferedDocument>>),
     /// The controllers that the document may be of.
     Controller(BTreeSet<String>),
-    /// Issuers that the list may be of; empty: any.
+    /// The issuers that the list may be of.
     List(BTreeSet<String>),
 }
 
@@ -174,7 +174,7 @@ impl Jobs {
                 wanted.entry(document.url.clone()).or_default().insert(claims.issuer);
             }
         }
-        for (url, mut issuers) in wanted {
+        for (url, issuers) in wanted {
             if plan.controllers.contains_key(&url) || held.get(&url).is_some_and(is_controller) {
                 // Whoever wants a list there must not take a controller's document away.
                 let job = Job { url, want: Want::List(issuers), held: None };
@@ -187,11 +187,6 @@ impl Jobs {
                 (Some(held), Some(claims)) => is_due(held.retrieved, check::life(claims, plan), now),
                 _ => true,
             };
-            if let (Some(held), Some(claims)) = (&held, &claims)
-                && held.origin == Origin::Added
-            {
-                issuers.insert(claims.issuer.clone());
-            }
             // What is no list would not become one by an answer that it is unchanged.
             let held = held.filter(|_| claims.is_some_and(|claims| issuers.contains(&claims.issuer)));
             let due = due || held.is_none();

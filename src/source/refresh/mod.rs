@@ -20,14 +20,14 @@ pub(crate) use check::is_json;
 pub use check::{DocumentState, state};
 
 use super::cache::{CachedDocument, DocumentCache, Origin, PinError, SourceError};
-use super::retrieve::{DocumentKind, Fetched, Retrieve};
-use super::{FetchPlan, host};
+use super::retrieve::Retrieve;
+use super::{DocumentKind, FetchError, FetchPlan, Fetched, Fetcher, host};
 #[cfg(doc)]
 use crate::ledger::ListMark;
 use crate::protocol::ProtocolHash;
 use crate::request::Instant;
 use jobs::{Job, Jobs, Want};
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
@@ -151,11 +151,23 @@ pub fn dry_run(cache: &DocumentCache, plan: &FetchPlan, now: Instant) -> Result<
     Ok(report(documents))
 }
 
-/// Asks for what is due, at most two requests to one host and eight in all at one time.
+/// Asks for what is due, at most two requests to one host and eight in all at one time. To be awaited in a tokio runtime
+/// with time and I/O enabled, and best in one of its own: what comes is checked and written where this runs. What then is
+/// in the cache counts from the next load of the configuration on.
 ///
 /// # Errors
 /// [`SourceError`], for a cache that cannot be read: then nothing is asked for.
-pub(crate) async fn refresh_with(
+pub async fn refresh(
+    fetcher: &Fetcher,
+    cache: &DocumentCache,
+    plan: &FetchPlan,
+    now: Instant,
+) -> Result<RefreshReport, SourceError> {
+    refresh_with(Arc::new(fetcher.clone()), cache, plan, now).await
+}
+
+/// [`refresh`], whoever is asked.
+async fn refresh_with(
     retrieve: Arc<dyn Retrieve>,
     cache: &DocumentCache,
     plan: &FetchPlan,
@@ -188,11 +200,14 @@ pub(crate) async fn refresh_with(
         }
         let (id, answer) = match running.join_next_with_id().await {
             None => break,
-            Some(Ok((id, answer))) => (id, answer),
-            Some(Err(error)) => (error.id(), Err(SourceError::new("the fetcher", "ended without an answer"))),
+            Some(Ok((id, answer))) => (id, Some(answer)),
+            Some(Err(error)) => (error.id(), None),
         };
-        if let Some(job) = asked.remove(&id) {
-            refresh.take(&job, answer);
+        let Some(job) = asked.remove(&id) else { continue };
+        match answer {
+            Some(answer) => refresh.take(&job, answer),
+            // A panic in a fetch ends that fetch.
+            None => refresh.note(&job, &Verdict::NotFetched("the fetch ended without an answer".to_owned())),
         }
     }
     Ok(report(refresh.documents))
@@ -225,9 +240,9 @@ struct Refresh<'a> {
 
 impl Refresh<'_> {
     /// Judges one answer.
-    fn take(&mut self, job: &Job, answer: Result<Fetched, SourceError>) {
+    fn take(&mut self, job: &Job, answer: Result<Fetched, FetchError>) {
         let verdict = match answer {
-            Err(error) => Verdict::NotFetched(error.problem),
+            Err(error) => Verdict::NotFetched(error.to_string()),
             Ok(Fetched::NotModified) => self.confirm(job),
             Ok(Fetched::Document { octets, media_type, validators }) => {
                 let document = CachedDocument {
@@ -246,7 +261,11 @@ impl Refresh<'_> {
                 }
             }
         };
-        self.documents.extend(job.all(&verdict));
+        self.note(job, &verdict);
+    }
+
+    fn note(&mut self, job: &Job, verdict: &Verdict) {
+        self.documents.extend(job.all(verdict));
     }
 
     /// The server says that what it was asked about is current.
