@@ -15,6 +15,7 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+mod fetch;
 mod file;
 mod roots;
 

@@ -16,7 +16,7 @@ mod refresh;
 mod retrieve;
 mod revocations;
 
-pub(crate) use address::{controller_url, host, is_document_url, is_host};
+pub(crate) use address::{controller_url, host, is_document_url, is_host, port};
 pub use cache::{CachedDocument, DocumentCache, OfferedDocument, Origin, PinError, SourceError};
 pub use fetch::{DocumentKind, FetchError, FetchLimits, FetchPolicy, Fetched, Fetcher, Validators};
 pub use offers::OfferedDocuments;

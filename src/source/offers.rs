@@ -83,7 +83,7 @@ impl OfferedDocuments {
         let mut problem = self.problem.lock().map_err(|_| lost())?;
         match problem.take() {
             Some(problem) => Err(problem),
-            None => self.cache.offers(),
+            None => self.cache.offered(),
         }
     }
 }

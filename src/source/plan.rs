@@ -81,6 +81,11 @@ impl FetchPlan {
         self
     }
 
+    /// How far clocks may differ.
+    pub(crate) fn skew(&self) -> TimeDelta {
+        self.skew
+    }
+
     /// Takes status lists in Turtle too. Default: not.
     pub fn with_context_free_credentials(mut self, accepted: bool) -> Self {
         self.context_free = accepted;
@@ -123,5 +128,11 @@ impl FetchPlan {
     pub fn with_offers_from(mut self, hosts: FetchHosts) -> Self {
         self.offers = hosts;
         self
+    }
+
+    /// The controllers whose documents are wanted, by the documents' URLs.
+    #[cfg(test)]
+    pub(crate) fn controllers(&self) -> &BTreeMap<String, BTreeSet<String>> {
+        &self.controllers
     }
 }

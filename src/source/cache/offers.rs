@@ -62,7 +62,7 @@ impl DocumentCache {
         if fs::symlink_metadata(&place).is_ok() {
             return Ok(());
         }
-        let mut queued = self.offers()?;
+        let mut queued = self.offered()?;
         queued.sort_by_key(|offer| offer.offered);
         let mut of_host = queued.iter().filter(|other| host(&other.url) == host(&offer.url));
         let oldest = match of_host.clone().count() {
@@ -87,7 +87,7 @@ impl DocumentCache {
     ///
     /// # Errors
     /// [`SourceError`] names the first file that is no offer.
-    pub(crate) fn offers(&self) -> Result<Vec<OfferedDocument>, SourceError> {
+    pub fn offered(&self) -> Result<Vec<OfferedDocument>, SourceError> {
         let files = self.files(FileKind::Offer)?;
         let mut offers = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         offers.sort_by(|one, other| (&one.url, &one.hash).cmp(&(&other.url, &other.hash)));

@@ -143,7 +143,7 @@ impl Jobs {
             }
         }
         let mut peers: BTreeMap<String, Job> = BTreeMap::new();
-        for offer in cache.offers()? {
+        for offer in cache.offered()? {
             let is_old = now.signed_duration_since(offer.offered) > TimeDelta::days(OFFERED_FOR_DAYS);
             let pinned = plan.protocols.iter().any(|(_, hash)| *hash == offer.hash);
             if is_old || pinned || !plan.offers.may_be_asked(&offer.url)
