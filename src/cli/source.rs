@@ -93,7 +93,11 @@ pub(crate) fn run(command: &Command) -> Outcome {
             if let Some(folder) = file.document_cache_path() {
                 for offer in DocumentCache::open(&folder)?.offered()? {
                     let offered = instant_text(offer.offered);
-                    output::say(format_args!("{}  {}  offered {offered}", output::escaped(&offer.url), offer.hash));
+                    output::say(format_args!(
+                        "{}  {}  offered {offered}",
+                        output::escaped(&offer.url),
+                        offer.hash
+                    ));
                 }
             }
         }

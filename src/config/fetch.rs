@@ -7,8 +7,8 @@ use crate::engine::Clock;
 use crate::ledger::ListKey;
 use crate::protocol::ProtocolHash;
 use crate::source::{
-    DocumentCache, FetchHosts, FetchLimits, FetchPlan, FetchPolicy, Fetcher, OfferedDocuments, controller_url,
-    host, is_document_url, is_host, port,
+    DocumentCache, FetchHosts, FetchLimits, FetchPlan, FetchPolicy, Fetcher, OfferedDocuments,
+    controller_url, host, is_document_url, is_host, port,
 };
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -53,7 +53,8 @@ impl FetchSettings {
         };
         let mut ports = Vec::new();
         for entry in &self.allow_ports {
-            let problem = || wrong("allow_ports", format!("{entry} is not a host's name, a colon and a port"));
+            let problem =
+                || wrong("allow_ports", format!("{entry} is not a host's name, a colon and a port"));
             let (length, port) = read(entry).ok_or_else(problem)?;
             ports.push((entry.get(..length).ok_or_else(problem)?, port));
         }
@@ -249,13 +250,34 @@ mod tests {
     #[test]
     fn hosts_controllers_and_ports_have_one_spelling() {
         for (key, good, bad) in [
-            ("hosts", vec!["a.example"], vec!["A.example", "a.example:8443", "https://a.example", "localhost", "10.0.0.1", "*"]),
+            (
+                "hosts",
+                vec!["a.example"],
+                vec!["A.example", "a.example:8443", "https://a.example", "localhost", "10.0.0.1", "*"],
+            ),
             (
                 "controllers",
                 vec!["did:web:a.example", "https://a.example/card#me", "a.example"],
-                vec!["did:key:z6Mk", "did:web:A.example", "localhost", "https://10.0.0.1/card", "did:web:a.example%3A8443"],
+                vec![
+                    "did:key:z6Mk",
+                    "did:web:A.example",
+                    "localhost",
+                    "https://10.0.0.1/card",
+                    "did:web:a.example%3A8443",
+                ],
             ),
-            ("allow_ports", vec!["a.example:8443"], vec!["a.example", "a.example:0", "a.example:08443", "a.example:65536", "A.example:1", "10.0.0.1:1"]),
+            (
+                "allow_ports",
+                vec!["a.example:8443"],
+                vec![
+                    "a.example",
+                    "a.example:0",
+                    "a.example:08443",
+                    "a.example:65536",
+                    "A.example:1",
+                    "10.0.0.1:1",
+                ],
+            ),
         ] {
             for entry in good {
                 assert_eq!(fetch(&format!("{key} = [\"{entry}\"]")), Ok(()), "{entry}");
@@ -265,7 +287,10 @@ mod tests {
                 assert!(error.starts_with(&format!("fetch.{key}: ")), "{entry}: {error}");
             }
         }
-        assert_eq!(fetch("controllers = [\"did:web:a.example%3A8443\"]\nallow_ports = [\"a.example:8443\"]"), Ok(()));
+        assert_eq!(
+            fetch("controllers = [\"did:web:a.example%3A8443\"]\nallow_ports = [\"a.example:8443\"]"),
+            Ok(())
+        );
     }
 
     #[test]

@@ -234,7 +234,9 @@ mod tests {
             assert_eq!((host(url), port(url)), (name, number), "{url}");
         }
         assert!(is_host("a.example") && is_host("xn--bcher-kva.example"));
-        for name in ["", "A.example", "a.example:443", "a.example/", "localhost", "10.0.0.1", "a@b.example", "a.b?c"] {
+        for name in
+            ["", "A.example", "a.example:443", "a.example/", "localhost", "10.0.0.1", "a@b.example", "a.b?c"]
+        {
             assert!(!is_host(name), "{name}");
         }
     }

@@ -46,11 +46,7 @@ impl OfferedDocuments {
     ///
     /// # Errors
     /// [`SourceError`]: no thread for it.
-    pub fn open(
-        cache: DocumentCache,
-        hosts: FetchHosts,
-        clock: Arc<dyn Clock>,
-    ) -> Result<Self, SourceError> {
+    pub fn open(cache: DocumentCache, hosts: FetchHosts, clock: Arc<dyn Clock>) -> Result<Self, SourceError> {
         let (orders, received) = sync_channel(MAX_PENDING);
         let problem = Arc::new(Mutex::new(None));
         let writer = Writer { cache: cache.clone(), hosts, clock, problem: Arc::clone(&problem) };
@@ -138,5 +134,121 @@ impl Writer {
         }
         tracing::debug!(host = host(url), "an offered document is queued");
         self.cache.queue_offer(&OfferedDocument { url: url.to_owned(), hash, offered: self.clock.now() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Instant;
+
+    #[derive(Debug)]
+    struct Noon;
+
+    impl Clock for Noon {
+        fn now(&self) -> Instant {
+            "2026-12-01T12:00:00Z".parse().unwrap()
+        }
+    }
+
+    fn hash(digit: char) -> ProtocolHash {
+        format!("sha256:{}", digit.to_string().repeat(64)).parse().unwrap()
+    }
+
+    struct Temporary(std::path::PathBuf, OfferedDocuments);
+
+    fn queue() -> Temporary {
+        let folder = std::env::temp_dir().join(format!("writgate-offers-{}", uuid::Uuid::new_v4()));
+        let cache = DocumentCache::create(&folder).unwrap();
+        let mut hosts = FetchHosts::none();
+        assert!(hosts.add("a.example") && hosts.add("b.example"));
+        hosts.add_port("b.example", 8443);
+        hosts.add_port("c.example", 8443);
+        Temporary(folder, OfferedDocuments::open(cache, hosts, Arc::new(Noon)).unwrap())
+    }
+
+    impl Temporary {
+        fn want(&self, source: &str, digit: char) {
+            // As the engine calls it.
+            let queue: &dyn DocumentQueue = &self.1;
+            queue.want(&source.parse().unwrap(), &hash(digit));
+        }
+
+        fn urls(&self) -> Vec<String> {
+            self.1.list().unwrap().into_iter().map(|offer| offer.url).collect()
+        }
+    }
+
+    impl Drop for Temporary {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn offers_are_queued_for_allowed_hosts_alone() {
+        let queue = queue();
+        for source in [
+            "https://a.example/p",
+            "https://b.example:8443/p",
+            // None of these.
+            "https://a.example:8443/p",
+            "https://c.example:8443/p",
+            "https://c.example/p",
+            "https://sub.a.example/p",
+            "https://a.example.evil.example/p",
+            "https://A.example/p",
+            "https://a.example/p#x",
+            "https://a.example/x/../p",
+            "https://10.0.0.1/p",
+            "https://[::1]/p",
+            "https://localhost/p",
+        ] {
+            queue.want(source, '1');
+        }
+        assert_eq!(queue.urls(), ["https://a.example/p", "https://b.example:8443/p"]);
+        queue.want("https://a.example/p", '1');
+        queue.want("https://a.example/p", '2');
+        assert_eq!(queue.urls().len(), 3, "one document once, whatever its URL");
+    }
+
+    #[test]
+    fn what_was_wanted_is_on_disk_when_the_queue_goes() {
+        let mut queue = queue();
+        queue.want("https://a.example/p", '1');
+        queue.1.orders = None;
+        queue.1.writer.take().unwrap().join().unwrap();
+        let cache = DocumentCache::open(&queue.0).unwrap();
+        let offered = Noon.now();
+        let expected = OfferedDocument { url: "https://a.example/p".into(), hash: hash('1'), offered };
+        assert_eq!(cache.offered().unwrap(), [expected]);
+    }
+
+    #[test]
+    fn want_reaches_for_no_disk_and_waits_for_nobody() {
+        let queue = queue();
+        // The writer waits for its turn, which somebody else has: a thousand offers come back all the same, and those
+        // that are kept are no more than wait at one time, with the one in hand.
+        let turn = std::fs::File::create(queue.0.join(".lock")).unwrap();
+        turn.lock().unwrap();
+        for n in 0..1_000 {
+            queue.want(&format!("https://a.example/{n}"), '1');
+            queue.want(&format!("https://internal.example/{n}"), '1');
+        }
+        assert_eq!(DocumentCache::open(&queue.0).unwrap().offered().unwrap(), []);
+        drop(turn);
+        let kept = queue.urls();
+        assert!((1..=8).contains(&kept.len()), "{kept:?}");
+    }
+
+    #[test]
+    fn an_offer_that_cannot_be_written_is_a_problem_of_the_operator_alone() {
+        let queue = queue();
+        std::fs::write(queue.0.join("x.offer"), "no offer").unwrap();
+        queue.want("https://a.example/p", '1');
+        assert!(queue.1.list().unwrap_err().what.ends_with("x.offer"));
+        std::fs::remove_file(queue.0.join("x.offer")).unwrap();
+        queue.want("https://a.example/p", '1');
+        assert_eq!(queue.urls().len(), 1);
     }
 }

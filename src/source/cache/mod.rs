@@ -301,13 +301,7 @@ impl DocumentCache {
     }
 
     /// Puts a document's file into its place, where its kind has room for it.
-    fn write(
-        &self,
-        kind: FileKind,
-        key: Key<'_>,
-        header: &str,
-        octets: &[u8],
-    ) -> Result<(), SourceError> {
+    fn write(&self, kind: FileKind, key: Key<'_>, header: &str, octets: &[u8]) -> Result<(), SourceError> {
         let place = self.place(key);
         let in_its_place = fs::symlink_metadata(&place).ok().map(|found| found.len());
         let (most, most_bytes) = match kind {
@@ -341,12 +335,8 @@ impl DocumentCache {
     fn turn(&self) -> Result<fs::File, SourceError> {
         let path = self.folder.join(LOCK);
         let problem = |cause: std::io::Error| SourceError::of(&path, cause);
-        let file = fs::OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(problem)?;
+        let file =
+            fs::OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(problem)?;
         file.lock().map_err(problem)?;
         for entry in fs::read_dir(&self.folder).map_err(|cause| SourceError::of(&self.folder, cause))? {
             let entry = entry.map_err(|cause| SourceError::of(&self.folder, cause))?;

@@ -108,9 +108,7 @@ impl Jobs {
         }
         for (url, controllers) in wanted {
             let held = held.remove(&url).filter(|held| check::controller(held, &controllers).is_ok());
-            let due = held.as_ref().is_none_or(|held| {
-                is_due(held.confirmed, plan.max_controller_age, now)
-            });
+            let due = held.as_ref().is_none_or(|held| is_due(held.confirmed, plan.max_controller_age, now));
             let job = Job { url, want: Want::Controller(controllers), held };
             match due || plan.all {
                 true => self.due.push(job),
@@ -146,7 +144,9 @@ impl Jobs {
         for offer in cache.offered()? {
             let is_old = now.signed_duration_since(offer.offered) > TimeDelta::days(OFFERED_FOR_DAYS);
             let pinned = plan.protocols.iter().any(|(_, hash)| *hash == offer.hash);
-            if is_old || pinned || !plan.offers.may_be_asked(&offer.url)
+            if is_old
+                || pinned
+                || !plan.offers.may_be_asked(&offer.url)
                 || matches!(cache.pinned(&offer.hash), Ok(Some(_)))
             {
                 self.moot.push(offer);

@@ -271,14 +271,15 @@ impl Refresh<'_> {
     /// The server says that what it was asked about is current.
     fn confirm(&self, job: &Job) -> Verdict {
         let Some(asked) = job.held.as_ref().filter(|_| job.known().is_some()) else {
-            return Verdict::NotFetched("the server says that what it was not asked about is unchanged".into());
+            return Verdict::NotFetched(
+                "the server says that what it was not asked about is unchanged".into(),
+            );
         };
         let confirmed = self.cache.replace(&job.url, |held| match held {
             // What another process put there meanwhile was not asked about.
-            Some(held) if is_same(held, asked) => Ok(CachedDocument {
-                confirmed: held.confirmed.max(self.now),
-                ..held.clone()
-            }),
+            Some(held) if is_same(held, asked) => {
+                Ok(CachedDocument { confirmed: held.confirmed.max(self.now), ..held.clone() })
+            }
             Some(_) => Err(Kept::As(Verdict::Unchanged)),
             None => Err(Kept::As(Verdict::NotStored("the document has gone meanwhile".to_owned()))),
         });
@@ -317,7 +318,8 @@ impl Refresh<'_> {
         }
         let mut unchanged = false;
         let stored = self.cache.replace(&document.url.clone(), |held| {
-            let held = held.filter(|held| held.origin == Origin::Added || check::controller(held, controllers).is_ok());
+            let held = held
+                .filter(|held| held.origin == Origin::Added || check::controller(held, controllers).is_ok());
             let Some(held) = held else { return Ok::<_, Kept>(document) };
             unchanged = has_same_octets(held, &document);
             let retrieved = if unchanged { held.retrieved } else { document.retrieved };
