@@ -24,6 +24,7 @@ mod order;
 mod papers;
 mod precedence;
 mod public_interface;
+mod refresh;
 mod status;
 mod support;
 mod three;

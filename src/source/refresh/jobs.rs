@@ -200,10 +200,12 @@ impl Jobs {
 
     /// What nothing wants goes when it is too old for any use: so what was fetched for papers of long ago takes no room.
     fn unwanted(&mut self, plan: &FetchPlan, document: CachedDocument, now: Instant) {
+        if document.origin != Origin::Fetched {
+            return;
+        }
         let longest = plan.max_status_age.max(plan.max_controller_age);
         let end = document.confirmed.checked_add_signed(longest).unwrap_or(Instant::MAX_UTC);
-        let end = check::state(&document, plan).good_until.unwrap_or(end);
-        if document.origin == Origin::Fetched && end < now {
+        if check::state(&document, plan).good_until.unwrap_or(end) < now {
             self.useless.push(document);
         }
     }
