@@ -4,12 +4,12 @@
 //! documents, Protocol Documents), which URL stands for which controller (`address`), what a revocation feed says
 //! ([`RevocationFeed`]), and how the cache is kept up to date: [`refresh()`] asks for what a [`FetchPlan`] names, and
 //! [`OfferedDocuments`] queues what peers offer. All of it is read when the configuration is loaded, never while a message
-//! is decided; only the refresh reaches for the network, and nothing that came from there replaces what is held before it
-//! was checked.
+//! is decided. Only the guarded [`Fetcher`] (`fetch`) reaches for the network, only the refresh calls it, and nothing that
+//! came from there replaces what is held before it was checked.
 
 mod address;
 mod cache;
-mod fetch;
+pub(crate) mod fetch;
 mod offers;
 mod plan;
 mod refresh;

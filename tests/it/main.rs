@@ -15,6 +15,7 @@ mod command_line;
 mod delegates;
 mod delegation;
 mod documents;
+mod fetching;
 mod hostile;
 mod interop;
 mod jose;

@@ -159,7 +159,10 @@ fn tls_error(cause: &io::Error) -> FetchError {
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 FetchError::CertificateOfAnotherName
             }
-            CertificateError::UnknownIssuer => FetchError::CertificateUntrusted,
+            // The second is an authority that only has the name of a trusted one.
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+                FetchError::CertificateUntrusted
+            }
             _ => FetchError::CertificateInvalid,
         },
         Some(_) => FetchError::TlsFailed,

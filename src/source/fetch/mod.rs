@@ -20,7 +20,9 @@ mod meter;
 mod place;
 mod policy;
 #[cfg(test)]
-pub(crate) mod tests;
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 mod validators;
 
 use address_rule::AddressRule;
