@@ -1,6 +1,7 @@
 //! The refresh against a table of answers: what is asked, what an answer may renew, and what is not taken.
 
 mod hostile;
+mod loopback;
 mod queue;
 mod renewal;
 
