@@ -11,7 +11,7 @@ use crate::request::Instant;
 use crate::source::address::{host, is_document_url};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const FORMAT: &str = "writgate-offer-1";
 /// Offers that are kept for one host.
@@ -89,7 +89,7 @@ impl DocumentCache {
     /// [`SourceError`] names the first file that is no offer.
     pub fn offered(&self) -> Result<Vec<OfferedDocument>, SourceError> {
         let files = self.files(FileKind::Offer)?;
-        let mut offers = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        let mut offers = files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
         offers.sort_by(|one, other| (&one.url, &one.hash).cmp(&(&other.url, &other.hash)));
         Ok(offers)
     }
@@ -112,7 +112,7 @@ fn remove(path: &Path) -> Result<(), SourceError> {
     }
 }
 
-fn read(path: &PathBuf) -> Result<OfferedDocument, SourceError> {
+fn read(path: &Path) -> Result<OfferedDocument, SourceError> {
     let problem = || SourceError::of(path, "is no offer of the cache");
     let octets = file::read_bounded(path, MAX_OFFER_BYTES)?;
     let line: Line = serde_json::from_slice(&octets).map_err(|_| problem())?;

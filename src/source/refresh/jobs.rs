@@ -39,6 +39,16 @@ impl Job {
         }
     }
 
+    /// What a server misses most comes first, and what only peers want comes last.
+    pub(super) fn rank(&self) -> u8 {
+        match &self.want {
+            Want::Controller(_) => 0,
+            Want::Protocols(pins) if pins.values().any(Option::is_none) => 1,
+            Want::List(_) => 2,
+            Want::Protocols(_) => 3,
+        }
+    }
+
     /// What the server is asked with.
     pub(super) fn known(&self) -> Option<&Validators> {
         let validators = self.held.as_ref().map(|held| &held.validators)?;
@@ -66,7 +76,7 @@ impl Job {
 /// What there is to do.
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
-    /// In order of what a server misses most: controllers, Protocol Documents, status lists; then what peers offered.
+    /// What is to be asked for.
     pub(super) due: Vec<Job>,
     /// What need not be asked for.
     pub(super) settled: Vec<Refreshed>,
@@ -84,10 +94,8 @@ impl Jobs {
             cache.documents()?.into_iter().map(|document| (document.url.clone(), document)).collect();
         let mut jobs = Self::default();
         jobs.controllers(plan, &mut held, now);
-        let mut offers = Vec::new();
-        jobs.protocols(plan, cache, now, &mut offers)?;
+        jobs.protocols(plan, cache, now)?;
         jobs.lists(plan, &mut held, now);
-        jobs.due.extend(offers);
         for document in held.into_values() {
             jobs.unwanted(plan, document, now);
         }
@@ -123,7 +131,6 @@ impl Jobs {
         plan: &FetchPlan,
         cache: &DocumentCache,
         now: Instant,
-        offered: &mut Vec<Job>,
     ) -> Result<(), SourceError> {
         let job = |url: &str, hash: &ProtocolHash, offer| Job {
             url: url.to_owned(),
@@ -159,7 +166,7 @@ impl Jobs {
             }
         }
         self.due.extend(configured.into_values());
-        offered.extend(peers.into_values());
+        self.due.extend(peers.into_values());
         Ok(())
     }
 

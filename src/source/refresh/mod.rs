@@ -27,7 +27,7 @@ use crate::ledger::ListMark;
 use crate::protocol::ProtocolHash;
 use crate::request::Instant;
 use jobs::{Job, Jobs, Want};
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
@@ -133,7 +133,8 @@ impl RefreshReport {
         self.documents.iter().any(|document| !document.offered && document.verdict.is_failure())
     }
 
-    /// Whether the cache holds other octets than before: a configuration that is loaded now may differ.
+    /// Whether the cache holds something else than before, be it that a document is current: a configuration that is
+    /// loaded now may differ.
     pub fn changed(&self) -> bool {
         let changes = [Verdict::Stored, Verdict::Unchanged, Verdict::Dropped];
         self.documents.iter().any(|document| changes.contains(&document.verdict))
@@ -181,18 +182,14 @@ async fn refresh_with(
     for document in &jobs.useless {
         refresh.drop_document(document);
     }
-    let mut pending = VecDeque::from(jobs.due);
+    let mut pending = jobs.due;
     let mut running = JoinSet::new();
     let mut asked: HashMap<tokio::task::Id, Job> = HashMap::new();
+    let mut asked_so_far: HashMap<String, usize> = HashMap::new();
     loop {
         while asked.len() < MAX_IN_ALL {
-            let has_room = |job: &Job| {
-                let of_host = asked.values().filter(|other| host(&other.url) == host(&job.url));
-                of_host.count() < MAX_PER_HOST
-            };
-            let Some(job) = pending.iter().position(has_room).and_then(|index| pending.remove(index)) else {
-                break;
-            };
+            let Some(job) = next(&mut pending, &asked, &asked_so_far) else { break };
+            *asked_so_far.entry(host(&job.url).to_owned()).or_default() += 1;
             let (retrieve, url, kind) = (Arc::clone(&retrieve), job.url.clone(), job.kind());
             let known = job.known().cloned();
             let task = running.spawn(async move { retrieve.retrieve(&url, kind, known.as_ref()).await });
@@ -211,6 +208,23 @@ async fn refresh_with(
         }
     }
     Ok(report(refresh.documents))
+}
+
+/// Takes the job that is asked next: of a host that has room, in the order of what a server misses most, and of the host
+/// that was asked least so far. So a host that lets us wait for many documents does not keep us from another's.
+fn next(
+    pending: &mut Vec<Job>,
+    asked: &HashMap<tokio::task::Id, Job>,
+    asked_so_far: &HashMap<String, usize>,
+) -> Option<Job> {
+    let has_room = |job: &Job| {
+        let of_host = asked.values().filter(|other| host(&other.url) == host(&job.url));
+        of_host.count() < MAX_PER_HOST
+    };
+    let so_far = |job: &Job| asked_so_far.get(host(&job.url)).copied().unwrap_or(0);
+    let best = pending.iter().enumerate().filter(|(_, job)| has_room(job));
+    let (index, _) = best.min_by_key(|(index, job)| (job.rank(), so_far(job), *index))?;
+    Some(pending.remove(index))
 }
 
 fn report(mut documents: Vec<Refreshed>) -> RefreshReport {

@@ -276,6 +276,34 @@ fn no_host_is_asked_for_more_than_two_at_a_time_and_all_for_no_more_than_eight()
 }
 
 #[test]
+fn many_documents_of_one_host_do_not_keep_another_host_waiting() {
+    let world = World::new();
+    let list = |url: String| ListKey { issuer: key().controller().to_owned(), url };
+    let plan = (0..32).fold(plan(), |plan, n| plan.with_list(list(format!("https://a-slow.example/{n}"))));
+    let plan = (0..3).fold(plan, |plan, n| plan.with_list(list(format!("https://z.example/{n}"))));
+    let plan = plan.with_controller(DID).with_protocol(PROTOCOL, hash(&graph("1")));
+    world.refresh(&plan, noon());
+    let asked: Vec<_> = world.servers.asked().into_iter().map(|(url, ..)| host(&url).to_owned()).collect();
+    let last = asked.iter().rposition(|host| host == "z.example").unwrap();
+    assert!(last < 10, "{asked:?}");
+    assert_eq!(asked[..2], ["organisation.example", "protocols.example"], "what is missed most comes first");
+}
+
+#[test]
+fn a_report_says_whether_anything_changed() {
+    let line = |verdict, offered| Refreshed { url: LIST.into(), kind: None, hash: None, offered, verdict };
+    let report = |verdict| RefreshReport { documents: vec![line(verdict, false)] };
+    for verdict in [Verdict::Stored, Verdict::Unchanged, Verdict::Dropped] {
+        assert!(report(verdict.clone()).changed() && !report(verdict).failed());
+    }
+    for verdict in [Verdict::Fresh, Verdict::RolledBack, Verdict::NotFetched(String::new())] {
+        assert!(!report(verdict).changed());
+    }
+    let offered = RefreshReport { documents: vec![line(Verdict::RolledBack, true)] };
+    assert!(report(Verdict::RolledBack).failed() && !offered.failed());
+}
+
+#[test]
 fn a_cache_that_cannot_be_read_is_not_refreshed() {
     let world = World::new();
     std::fs::write(world.folder.join("stray"), "").unwrap();
