@@ -86,8 +86,8 @@ fn the_fetcher_reads_no_environment() {
     }
 }
 
-/// The variant that lets tests dial loopback is behind `cfg(test)` where it is declared and where it is read, and the one
-/// constructor that is public passes the other.
+/// The variant that lets tests dial loopback is behind `cfg(test)` where it is declared and where it is read, and the
+/// one constructor that is public passes the other.
 #[test]
 fn the_lenient_address_rule_exists_in_tests_only() {
     let mut named = 0;

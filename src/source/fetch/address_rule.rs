@@ -5,7 +5,7 @@
 //! there. An IPv6 address that holds an IPv4 one is judged by that one where the holding is certain (IPv4-mapped, the
 //! well-known NAT64 prefix, ISATAP), and is not dialled where it is not (6to4, Teredo, IPv4-compatible, local NAT64):
 //! those tunnels are retired, and what stands at their other end no check of ours can see. What cannot be known from an
-//! address is a translator at a prefix of the operator's own network; such a one has to refuse private addresses itself.
+//! address is a translator at a prefix of the operator's own network; it has to refuse private addresses itself.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

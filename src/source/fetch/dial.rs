@@ -59,20 +59,25 @@ impl Network for System {
 /// How connections are secured: TLS 1.2 or 1.3 with the public authorities and the operator's, HTTP/1.1 only, and
 /// nothing that outlives a connection (a session that is resumed tells a server who comes back).
 pub(super) fn tls_configuration(anchors: &[CertificateDer<'static>]) -> Result<ClientConfig, FetchError> {
-    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    for anchor in anchors {
-        roots.add(anchor.clone()).map_err(|_| FetchError::TrustAnchorsMalformed)?;
-    }
     // Named here: a default provider of the process could be any.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut configuration = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|_| FetchError::TlsConfiguration)?
-        .with_root_certificates(roots)
+        .with_root_certificates(authorities(anchors)?)
         .with_no_client_auth();
     configuration.alpn_protocols = vec![b"http/1.1".to_vec()];
     configuration.resumption = rustls::client::Resumption::disabled();
     Ok(configuration)
+}
+
+/// The public authorities, and the operator's.
+pub(super) fn authorities(anchors: &[CertificateDer<'static>]) -> Result<RootCertStore, FetchError> {
+    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    for anchor in anchors {
+        roots.add(anchor.clone()).map_err(|_| FetchError::TrustAnchorsMalformed)?;
+    }
+    Ok(roots)
 }
 
 /// Makes connections.

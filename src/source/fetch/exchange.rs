@@ -247,7 +247,7 @@ async fn drive<T>(driver: &mut Option<Pin<Box<Driver>>>, awaited: impl Future<Ou
 
 /// Why there is no head.
 fn head_error(cause: &hyper::Error) -> FetchError {
-    // The method that would say so comes with hyper's server. A test provokes it, and the other reading refuses as well.
+    // The method that would say so comes with hyper's server. A test provokes it; the other reading refuses too.
     if cause.is_parse() && cause.to_string() == TOO_LARGE {
         FetchError::HeaderTooLarge
     } else if cause.is_parse() {

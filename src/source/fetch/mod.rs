@@ -5,8 +5,8 @@
 //! global unicast, judged after resolution and dialled as judged (`address_rule`, `dial`), bounds on octets, fields and
 //! seconds (`policy`, `meter`), and an answer that has one reading (`exchange`, `body`). It is built on hyper's plain
 //! connection. What a fuller client would have to be told not to do (proxies from the environment, pooled connections,
-//! alternative services, cookies, redirects, HTTP/2, resolution inside) does not exist here. Rules: `message-binding.md` section
-//! 3, statements SEC-7 to SEC-10.
+//! alternative services, cookies, redirects, HTTP/2, resolution inside) does not exist here. Rules: `message-binding.md`
+//! 3 and the statements SEC-7 to SEC-10.
 //!
 //! No decision calls it: `evaluate` reads the snapshot, and a test holds the decision's code to not naming this module.
 //! What is fetched is not yet believed; whoever asked verifies a hash or a proof before any other use (SEC-11).
@@ -82,7 +82,7 @@ impl Fetcher {
     }
 
     /// Gets the document at a URL, or learns that it is still the one that `known` came with. To be awaited in a tokio
-    /// runtime with time and I/O enabled. Dropping the future closes the connection.
+    /// runtime with time and I/O enabled (tokio panics in one without). Dropping the future closes the connection.
     ///
     /// A resolution that the system has begun cannot be stopped; its thread ends when the system's resolver gives up,
     /// so a program that must end at once shuts its runtime down with `shutdown_background`.

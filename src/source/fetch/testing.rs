@@ -71,16 +71,24 @@ pub(crate) enum Channel {
 
 type Script = Arc<dyn Fn(&str) -> Vec<Step> + Send + Sync>;
 
+/// What a server has seen.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub connections: AtomicUsize,
+    /// Whether each handshake was a new one.
+    pub handshakes: Mutex<Vec<Option<HandshakeKind>>>,
+    /// The heads of the requests.
+    pub requests: Mutex<Vec<String>>,
+    /// Octets of answers that the system took.
+    pub written: AtomicUsize,
+    /// Connections that the other side closed while they were watched for it.
+    pub closed: AtomicUsize,
+}
+
 /// A server on loopback, in the runtime of the test.
 pub(crate) struct Server {
     pub port: u16,
-    /// The heads of the requests that came.
-    pub requests: Arc<Mutex<Vec<String>>>,
-    /// Octets of answers that the system took.
-    pub written: Arc<AtomicUsize>,
-    pub connections: Arc<AtomicUsize>,
-    /// Whether each handshake was a new one.
-    pub handshakes: Arc<Mutex<Vec<Option<HandshakeKind>>>>,
+    pub seen: Arc<Seen>,
 }
 
 impl Server {
@@ -94,33 +102,21 @@ impl Server {
         script: impl Fn(&str) -> Vec<Step> + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let server = Self {
-            port: listener.local_addr().unwrap().port(),
-            requests: Arc::default(),
-            written: Arc::default(),
-            connections: Arc::default(),
-            handshakes: Arc::default(),
-        };
-        let (requests, written) = (Arc::clone(&server.requests), Arc::clone(&server.written));
-        let connections = Arc::clone(&server.connections);
-        let handshakes = Arc::clone(&server.handshakes);
+        let server = Self { port: listener.local_addr().unwrap().port(), seen: Arc::default() };
+        let seen = Arc::clone(&server.seen);
         let script: Script = Arc::new(script);
         let acceptor = TlsAcceptor::from(Arc::new(server_configuration(channel)));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                connections.fetch_add(1, Ordering::SeqCst);
-                let (requests, written) = (Arc::clone(&requests), Arc::clone(&written));
-                let (script, acceptor) = (Arc::clone(&script), acceptor.clone());
-                let handshakes = Arc::clone(&handshakes);
+                seen.connections.fetch_add(1, Ordering::SeqCst);
+                let (seen, script, acceptor) = (Arc::clone(&seen), Arc::clone(&script), acceptor.clone());
                 tokio::spawn(async move {
-                    match channel {
-                        Channel::Silent => std::future::pending().await,
-                        _ => {
-                            if let Ok(stream) = acceptor.accept(stream).await {
-                                handshakes.lock().unwrap().push(stream.get_ref().1.handshake_kind());
-                                serve(stream, &script, &requests, &written).await;
-                            }
-                        }
+                    if channel == Channel::Silent {
+                        std::future::pending::<()>().await;
+                    }
+                    if let Ok(stream) = acceptor.accept(stream).await {
+                        seen.handshakes.lock().unwrap().push(stream.get_ref().1.handshake_kind());
+                        serve(stream, &script, &seen).await;
                     }
                 });
             }
@@ -138,7 +134,8 @@ impl Server {
 
     /// The strictest policy under which this server can be reached.
     pub(crate) fn policy(&self) -> FetchPolicy {
-        FetchPolicy::new().allow_port(HOST, self.port).with_trust_anchors_pem(&AUTHORITY.pem).unwrap()
+        let policy = FetchPolicy::new().allow_port(HOST, self.port).with_limits(limits(|_| {}));
+        policy.with_trust_anchors_pem(&AUTHORITY.pem).unwrap()
     }
 
     /// Gets a document from here.
@@ -152,7 +149,7 @@ impl Server {
     }
 
     pub(crate) fn requests(&self) -> Vec<String> {
-        self.requests.lock().unwrap().clone()
+        self.seen.requests.lock().unwrap().clone()
     }
 }
 
@@ -161,10 +158,10 @@ pub(crate) fn fetcher(policy: FetchPolicy, network: TestNetwork) -> Fetcher {
     Fetcher::over(policy, Arc::new(network), AddressRule::LoopbackToo).unwrap()
 }
 
-/// Limits whose time is short enough to be waited for.
-pub(crate) fn second(change: impl FnOnce(&mut FetchLimits)) -> FetchLimits {
+/// The default limits with more time than a busy machine needs, but for what a test changes.
+pub(crate) fn limits(change: impl FnOnce(&mut FetchLimits)) -> FetchLimits {
     let mut limits =
-        FetchLimits { connect_seconds: 10, header_seconds: 10, total_seconds: 10, ..FetchLimits::default() };
+        FetchLimits { connect_seconds: 60, header_seconds: 60, total_seconds: 60, ..FetchLimits::default() };
     change(&mut limits);
     limits
 }
@@ -219,12 +216,7 @@ impl Network for TestNetwork {
     }
 }
 
-async fn serve(
-    mut stream: impl AsyncRead + AsyncWrite + Unpin,
-    script: &Script,
-    requests: &Mutex<Vec<String>>,
-    written: &AtomicUsize,
-) {
+async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, script: &Script, seen: &Seen) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         match stream.read_u8().await {
@@ -234,7 +226,7 @@ async fn serve(
     }
     let head = String::from_utf8(head).unwrap();
     let steps = script(&head);
-    requests.lock().unwrap().push(head);
+    seen.requests.lock().unwrap().push(head);
     for step in steps {
         let (octets, times) = match step {
             Step::Send(octets) => (octets, 1),
@@ -243,7 +235,12 @@ async fn serve(
                 tokio::time::sleep(time).await;
                 continue;
             }
-            Step::Hang => std::future::pending().await,
+            Step::Hang => {
+                // Ends when the other side does, with or without the end that TLS has.
+                let _ = stream.read(&mut [0]).await;
+                seen.closed.fetch_add(1, Ordering::SeqCst);
+                return;
+            }
             Step::Cut => return,
         };
         for _ in 0..times {
@@ -251,7 +248,7 @@ async fn serve(
             if stream.write_all(&octets).await.is_err() || stream.flush().await.is_err() {
                 return;
             }
-            written.fetch_add(octets.len(), Ordering::SeqCst);
+            seen.written.fetch_add(octets.len(), Ordering::SeqCst);
         }
     }
     let _ = stream.shutdown().await;

@@ -1,6 +1,6 @@
 //! Heads of answers: what is HTTP, what is a document, and what is too much.
 
-use super::super::testing::{Server, Step, answer, document, run, second, send};
+use super::super::testing::{Server, Step, answer, document, limits, run, send};
 use super::super::{DocumentKind, FetchError, FetchLimits, Fetched, Validators};
 
 const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
@@ -215,7 +215,7 @@ fn a_head_may_be_bounded_below_what_hyper_reads_at_once() {
             answer("200 OK", &format!("Content-Type: text/turtle\r\nX: {}\r\n", "a".repeat(500)), "good")
         })
         .await;
-        server.get(server.policy().with_limits(second(|limits| limits.header_bytes = 400))).await
+        server.get(server.policy().with_limits(limits(|limits| limits.header_bytes = 400))).await
     });
     assert_eq!(got, Err(FetchError::HeaderTooLarge));
 }

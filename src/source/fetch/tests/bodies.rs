@@ -2,7 +2,7 @@
 
 use super::super::body::decompress;
 use super::super::meter::{Allowance, Metered};
-use super::super::testing::{Server, Step, answer, document, run, second, send};
+use super::super::testing::{Server, Step, answer, document, limits, run, send};
 use super::super::{DocumentKind, FetchError, FetchLimits, Fetched};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -15,7 +15,7 @@ const BOUND: usize = 256 << 10;
 
 /// What a fetch ends with, and the octets that the server got rid of.
 fn fetched(steps: Vec<Step>) -> (Result<Vec<u8>, FetchError>, usize) {
-    limited(steps, FetchLimits::default())
+    limited(steps, limits(|_| {}))
 }
 
 fn limited(steps: Vec<Step>, limits: FetchLimits) -> (Result<Vec<u8>, FetchError>, usize) {
@@ -26,7 +26,7 @@ fn limited(steps: Vec<Step>, limits: FetchLimits) -> (Result<Vec<u8>, FetchError
             Fetched::Document { octets, .. } => octets,
             Fetched::NotModified => panic!("not modified"),
         });
-        (octets, server.written.load(Ordering::SeqCst))
+        (octets, server.seen.written.load(Ordering::SeqCst))
     })
 }
 
@@ -235,6 +235,8 @@ fn a_gzip_bomb_is_read_no_further_than_the_bound() {
     let bomb = gzip(&vec![0; 32 << 20]);
     assert!(bomb.len() < BOUND);
     assert_eq!(got(coded("gzip", &bomb)), Err(FetchError::DecodedTooLarge));
+    // Nobody gets as far as to where this one is broken.
+    assert_eq!(decompress(&bomb[..bomb.len() - 100], BOUND), Err(FetchError::DecodedTooLarge));
     for (length, good) in [(BOUND, true), (BOUND + 1, false)] {
         let got = got(coded("gzip", gzip(&vec![0; length])));
         assert_eq!(
@@ -243,7 +245,7 @@ fn a_gzip_bomb_is_read_no_further_than_the_bound() {
         );
     }
     // An operator's lower bound holds too, and is not the one for the transfer.
-    let limits = second(|limits| limits.decoded_bytes = 1_000);
+    let limits = limits(|limits| limits.decoded_bytes = 1_000);
     assert_eq!(limited(coded("gzip", gzip(&[0; 1_000])), limits.clone()).0.unwrap().len(), 1_000);
     assert_eq!(limited(coded("gzip", gzip(&[0; 1_001])), limits).0, Err(FetchError::DecodedTooLarge));
 }

@@ -1,6 +1,6 @@
 //! Redirects: off, and within one origin.
 
-use super::super::testing::{HOST, Server, Step, TestNetwork, answer, document, fetcher, run, second};
+use super::super::testing::{HOST, Server, Step, TestNetwork, answer, document, fetcher, limits, run};
 use super::super::{DocumentKind, FetchError, Fetched, Validators};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -155,7 +155,7 @@ fn each_hop_is_resolved_and_judged_anew() {
 
 #[test]
 fn all_hops_have_one_time_together() {
-    let limits = second(|limits| limits.total_seconds = 1);
+    let limits = limits(|limits| limits.total_seconds = 1);
     let got = run(async {
         let server = Server::new(|_| {
             let mut steps = vec![Step::Wait(Duration::from_millis(600))];

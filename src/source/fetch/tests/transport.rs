@@ -1,7 +1,10 @@
 //! Names, addresses, certificates and time.
 
 use super::super::address_rule::AddressRule;
-use super::super::testing::{Channel, HOST, Server, Step, TestNetwork, document, fetcher, run, second, send};
+use super::super::dial::{Network as _, System, authorities};
+use super::super::testing::{
+    Channel, HOST, Server, Step, TestNetwork, document, fetcher, limits, run, send, trust_anchor_pem,
+};
 use super::super::{DocumentKind, FetchError, FetchPolicy, Fetched, Fetcher};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -28,7 +31,7 @@ fn over(
         let server = Server::new(|_| document("good")).await;
         let fetcher = fetcher(policy(&server), network.clone());
         let got = fetcher.get(&server.url("/d"), DocumentKind::ProtocolDocument, None).await;
-        (got, server.connections.load(Ordering::SeqCst))
+        (got, server.seen.connections.load(Ordering::SeqCst))
     })
 }
 
@@ -71,7 +74,7 @@ fn each_kind_asks_for_its_media_types() {
             assert!(request.contains(accepted), "{request}");
         }
         // Three connections: none is kept.
-        assert_eq!(server.connections.load(Ordering::SeqCst), 3);
+        assert_eq!(server.seen.connections.load(Ordering::SeqCst), 3);
     });
 }
 
@@ -160,14 +163,26 @@ fn a_connection_that_leads_elsewhere_is_not_used() {
 fn a_dead_address_does_not_use_up_the_time_of_a_living_one() {
     let dead: IpAddr = Ipv4Addr::new(127, 0, 0, 9).into();
     let network = TestNetwork { dead: vec![dead], ..TestNetwork::answering(vec![vec![dead, LOOPBACK]]) };
-    let limits = second(|limits| limits.connect_seconds = 1);
-    let (got, _) = over(&network, |server| server.policy().with_limits(limits.clone()));
+    let time = |seconds| limits(|limits| limits.connect_seconds = seconds);
+    let (got, _) = over(&network, |server| server.policy().with_limits(time(4)));
     assert_eq!(octets(got), b"good");
     // And no more than four are tried.
     let network = TestNetwork { dead: vec![dead], ..TestNetwork::answering(vec![vec![dead; 10]]) };
-    let (got, _) = over(&network, |server| server.policy().with_limits(limits.clone()));
+    let (got, _) = over(&network, |server| server.policy().with_limits(time(1)));
     assert_eq!(got, Err(FetchError::ConnectTimeout));
     assert_eq!(network.dialled.lock().unwrap().len(), 4);
+}
+
+/// The network outside of tests, as far as it goes without one.
+#[test]
+fn the_system_resolves_and_connects() {
+    run(async {
+        let found = System.resolve("localhost", 443).await.unwrap();
+        assert!(!found.is_empty() && found.iter().all(IpAddr::is_loopback), "{found:?}");
+        let server = Server::new(|_| vec![]).await;
+        let address = SocketAddr::new(LOOPBACK, server.port);
+        assert_eq!(System.connect(address).await.unwrap().peer_addr().unwrap(), address);
+    });
 }
 
 #[test]
@@ -180,7 +195,7 @@ fn a_closed_port_is_no_connection() {
 
 #[test]
 fn resolution_and_handshake_are_bounded_in_time() {
-    let limits = second(|limits| limits.connect_seconds = 1);
+    let limits = limits(|limits| limits.connect_seconds = 1);
     let network = TestNetwork { resolution_hangs: true, ..TestNetwork::answering(vec![vec![LOOPBACK]]) };
     let (got, _) = over(&network, |server| server.policy().with_limits(limits.clone()));
     assert_eq!(got, Err(FetchError::ConnectTimeout));
@@ -218,6 +233,14 @@ fn an_authority_of_the_operators_is_trusted_only_where_it_is_given() {
     });
 }
 
+#[test]
+fn the_public_authorities_are_trusted_and_the_operators_beside_them() {
+    let public = authorities(&FetchPolicy::new().trust_anchors).unwrap();
+    assert!(public.len() > 50, "{}", public.len());
+    let policy = FetchPolicy::new().with_trust_anchors_pem(trust_anchor_pem()).unwrap();
+    assert_eq!(authorities(&policy.trust_anchors).unwrap().len(), public.len() + 1);
+}
+
 /// A web server that greets in plain HTTP before anything was said.
 #[test]
 fn plain_http_on_the_tls_port_is_not_read() {
@@ -240,7 +263,7 @@ fn plain_http_on_the_tls_port_is_not_read() {
 
 #[test]
 fn a_head_that_trickles_is_cut_off() {
-    let limits = second(|limits| limits.header_seconds = 1);
+    let limits = limits(|limits| limits.header_seconds = 1);
     for first in ["", "HTTP/1.1 200 OK\r\nX: "] {
         let got = run(async {
             let server = Server::new(move |_| {
@@ -260,7 +283,7 @@ fn a_head_that_trickles_is_cut_off() {
 
 #[test]
 fn interim_answers_do_not_prolong_the_time_for_the_head() {
-    let limits = second(|limits| limits.header_seconds = 1);
+    let limits = limits(|limits| limits.header_seconds = 1);
     let got = run(async {
         let server = Server::new(|_| {
             let interim = [send("HTTP/1.1 103 Early Hints\r\n\r\n"), Step::Wait(Duration::from_millis(100))];
@@ -275,7 +298,7 @@ fn interim_answers_do_not_prolong_the_time_for_the_head() {
 /// One octet at a time, each in time for every other bound.
 #[test]
 fn a_body_that_trickles_is_cut_off() {
-    let limits = second(|limits| limits.total_seconds = 1);
+    let limits = limits(|limits| limits.total_seconds = 1);
     let got = run(async {
         let server = Server::new(|_| {
             let mut steps =
@@ -294,22 +317,18 @@ fn a_body_that_trickles_is_cut_off() {
 #[test]
 fn a_fetch_that_is_dropped_closes_its_connection() {
     run(async {
-        let server = Server::new(|_| {
-            let filler = Step::Repeat(vec![b'#'; 1 << 10], 1 << 20);
-            vec![
-                send("HTTP/1.1 200 OK\r\nContent-Type: text/turtle\r\n\r\n"),
-                Step::Wait(Duration::from_millis(300)),
-                filler,
-            ]
-        })
-        .await;
-        let fetch = server.get(server.policy());
-        assert!(tokio::time::timeout(Duration::from_millis(200), fetch).await.is_err());
-        tokio::time::sleep(Duration::from_millis(400)).await;
-        let written = server.written.load(Ordering::SeqCst);
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        // It stopped, and did so long before its gigabyte.
-        assert_eq!(server.written.load(Ordering::SeqCst), written);
+        let server = Server::new(|_| vec![send("HTTP/1.1 200 OK\r\n"), Step::Hang]).await;
+        let policy = server.policy();
+        let mut fetch = Box::pin(server.get(policy));
+        while server.requests().is_empty() {
+            assert!(tokio::time::timeout(Duration::from_millis(10), &mut fetch).await.is_err());
+        }
+        assert_eq!(server.seen.closed.load(Ordering::SeqCst), 0);
+        drop(fetch);
+        // Ends; a test that waits for ever is a failure too.
+        while server.seen.closed.load(Ordering::SeqCst) == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     });
 }
 
@@ -336,7 +355,8 @@ fn an_alternative_service_is_not_remembered() {
     run(async {
         let trap = Server::new(|_| document("bad")).await;
         let fields = format!(
-            "Content-Type: text/turtle\r\nAlt-Svc: h2=\":{0}\", http/1.1=\":{0}\"; ma=86400\r\nConnection: keep-alive\r\n",
+            "Content-Type: text/turtle\r\nConnection: keep-alive\r\nAlt-Svc: h2=\":{0}\", \
+             http/1.1=\":{0}\"; ma=86400\r\n",
             trap.port
         );
         let server = Server::new(move |_| super::super::testing::answer("200 OK", &fields, "good")).await;
@@ -345,8 +365,8 @@ fn an_alternative_service_is_not_remembered() {
             let got = fetcher.get(&server.url("/d"), DocumentKind::ProtocolDocument, None).await;
             assert_eq!(octets(got), b"good");
         }
-        assert_eq!(server.connections.load(Ordering::SeqCst), 2);
-        assert_eq!(trap.connections.load(Ordering::SeqCst), 0);
+        assert_eq!(server.seen.connections.load(Ordering::SeqCst), 2);
+        assert_eq!(trap.seen.connections.load(Ordering::SeqCst), 0);
     });
 }
 
@@ -359,7 +379,7 @@ fn a_session_is_not_resumed() {
         for _ in 0..3 {
             fetcher.get(&server.url("/d"), DocumentKind::ProtocolDocument, None).await.unwrap();
         }
-        let handshakes = server.handshakes.lock().unwrap();
+        let handshakes = server.seen.handshakes.lock().unwrap();
         assert_eq!(handshakes.as_slice(), [Some(HandshakeKind::Full); 3]);
     });
 }
