@@ -152,13 +152,15 @@ pub(in crate::source) fn is_media_type(text: &str) -> bool {
         && essence.split_once('/').is_some_and(|(kind, subtype)| token(kind) && token(subtype))
 }
 
-/// Reads one document of the cache, and holds it to its first line and its name.
+/// Reads one document of the cache, where it is there, and holds it to its first line and its name.
 ///
 /// # Errors
 /// [`SourceError`] names the file.
-pub(super) fn read(path: &Path) -> Result<CachedDocument, SourceError> {
+pub(super) fn read(path: &Path) -> Result<Option<CachedDocument>, SourceError> {
     let problem = |problem: &str| SourceError::of(path, problem);
-    let mut octets = read_bounded(path, MAX_HEADER_BYTES + MAX_DOCUMENT_BYTES + 1)?;
+    let Some(mut octets) = read_bounded(path, MAX_HEADER_BYTES + MAX_DOCUMENT_BYTES + 1)? else {
+        return Ok(None);
+    };
     let end = octets
         .iter()
         .take(MAX_HEADER_BYTES)
@@ -189,7 +191,7 @@ pub(super) fn read(path: &Path) -> Result<CachedDocument, SourceError> {
     if !validators.are_valid() {
         return Err(problem("its first line has a validator that is none"));
     }
-    Ok(CachedDocument {
+    Ok(Some(CachedDocument {
         url: header.url,
         media_type: header.media_type,
         retrieved: header.retrieved,
@@ -197,23 +199,37 @@ pub(super) fn read(path: &Path) -> Result<CachedDocument, SourceError> {
         validators,
         origin,
         octets: body,
-    })
+    }))
 }
 
-/// The octets of a file that is no link and no larger than one of its kind can be.
+/// The octets of a file that is no link and no larger than one of its kind can be; `None` where there is none, or no more
+/// since it was listed: another process took it away.
 ///
 /// # Errors
 /// [`SourceError`]
-pub(super) fn read_bounded(path: &Path, most: usize) -> Result<Vec<u8>, SourceError> {
-    let found = fs::symlink_metadata(path).map_err(|cause| SourceError::of(path, cause))?;
+pub(super) fn read_bounded(path: &Path, most: usize) -> Result<Option<Vec<u8>>, SourceError> {
+    let Some(found) = if_there(path, fs::symlink_metadata(path))? else { return Ok(None) };
     if !found.is_file() {
         return Err(SourceError::of(path, "is no document of the cache"));
     }
+    let Some(file) = if_there(path, fs::File::open(path))? else { return Ok(None) };
     let mut octets = Vec::new();
-    fs::File::open(path)
-        .and_then(|file| file.take(u64::try_from(most).unwrap_or(u64::MAX)).read_to_end(&mut octets))
+    file.take(u64::try_from(most).unwrap_or(u64::MAX))
+        .read_to_end(&mut octets)
         .map_err(|cause| SourceError::of(path, cause))?;
-    Ok(octets)
+    Ok(Some(octets))
+}
+
+/// What was had of a file, where there is one.
+///
+/// # Errors
+/// [`SourceError`], for whatever else went wrong.
+pub(super) fn if_there<T>(path: &Path, had: std::io::Result<T>) -> Result<Option<T>, SourceError> {
+    match had {
+        Ok(had) => Ok(Some(had)),
+        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(cause) => Err(SourceError::of(path, cause)),
+    }
 }
 
 /// Writes a file beside its place.

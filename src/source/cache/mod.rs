@@ -241,7 +241,10 @@ impl DocumentCache {
             return Err(SourceError::of(&self.folder, "holds more documents than are read"));
         }
         let files = self.files(FileKind::Document)?;
-        let mut documents = files.iter().map(|path| file::read(path)).collect::<Result<Vec<_>, _>>()?;
+        let mut documents = Vec::new();
+        for path in files {
+            documents.extend(file::read(&path)?);
+        }
         documents.sort_by(|one, other| one.url.cmp(&other.url));
         Ok(documents)
     }
@@ -288,12 +291,7 @@ impl DocumentCache {
     }
 
     fn held(&self, key: Key<'_>) -> Result<Option<CachedDocument>, SourceError> {
-        let place = self.place(key);
-        match fs::symlink_metadata(&place) {
-            Ok(_) => file::read(&place).map(Some),
-            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(cause) => Err(SourceError::of(&place, cause)),
-        }
+        file::read(&self.place(key))
     }
 
     fn place(&self, key: Key<'_>) -> PathBuf {
@@ -368,8 +366,8 @@ impl DocumentCache {
         let files = self.files(kind)?;
         let mut size = 0u64;
         for path in &files {
-            let length = fs::symlink_metadata(path).map_err(|cause| SourceError::of(path, cause))?.len();
-            size = size.saturating_add(length);
+            let found = file::if_there(path, fs::symlink_metadata(path))?;
+            size = size.saturating_add(found.map_or(0, |found| found.len()));
         }
         Ok((files.len(), size))
     }

@@ -89,7 +89,10 @@ impl DocumentCache {
     /// [`SourceError`] names the first file that is no offer.
     pub fn offered(&self) -> Result<Vec<OfferedDocument>, SourceError> {
         let files = self.files(FileKind::Offer)?;
-        let mut offers = files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+        let mut offers = Vec::new();
+        for path in files {
+            offers.extend(read(&path)?);
+        }
         offers.sort_by(|one, other| (&one.url, &one.hash).cmp(&(&other.url, &other.hash)));
         Ok(offers)
     }
@@ -106,15 +109,12 @@ impl DocumentCache {
 
 /// Takes a file away. Another process may have been first.
 fn remove(path: &Path) -> Result<(), SourceError> {
-    match fs::remove_file(path) {
-        Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => Err(SourceError::of(path, cause)),
-        _ => Ok(()),
-    }
+    file::if_there(path, fs::remove_file(path)).map(drop)
 }
 
-fn read(path: &Path) -> Result<OfferedDocument, SourceError> {
+fn read(path: &Path) -> Result<Option<OfferedDocument>, SourceError> {
     let problem = || SourceError::of(path, "is no offer of the cache");
-    let octets = file::read_bounded(path, MAX_OFFER_BYTES)?;
+    let Some(octets) = file::read_bounded(path, MAX_OFFER_BYTES)? else { return Ok(None) };
     let line: Line = serde_json::from_slice(&octets).map_err(|_| problem())?;
     let hash = line.hash.parse().map_err(|_| problem())?;
     let offer = OfferedDocument { url: line.url, hash, offered: line.offered };
@@ -122,5 +122,5 @@ fn read(path: &Path) -> Result<OfferedDocument, SourceError> {
     if line.format != FORMAT || !named || !is_document_url(&offer.url) {
         return Err(problem());
     }
-    Ok(offer)
+    Ok(Some(offer))
 }

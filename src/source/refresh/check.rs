@@ -7,7 +7,7 @@ use crate::limits::Limits;
 use crate::message::strict_json;
 use crate::request::Instant;
 use crate::source::address::controller_url;
-use crate::source::{CachedDocument, FetchPlan};
+use crate::source::{CachedDocument, FetchPlan, Origin};
 use chrono::TimeDelta;
 use std::collections::BTreeSet;
 
@@ -50,6 +50,16 @@ pub(super) fn controller_of(document: &CachedDocument) -> Option<String> {
     let json = strict_json::read(&document.octets, &Limits::default()).ok()?;
     let id = json.get("id")?.as_str()?;
     (controller_url(id)? == document.url).then(|| id.to_owned())
+}
+
+/// Why there is no place for a list at a URL.
+pub(super) const TAKEN: &str =
+    "a controller's document, or another one that a person put here, is at this URL";
+
+/// Whether a document must not make way for a list. A paper names the URL of its list: whoever wants one there must not
+/// take away what is there for another purpose.
+pub(super) fn is_no_place_of_a_list(held: &CachedDocument, plan: &FetchPlan) -> bool {
+    controller_of(held).is_some() || (held.origin == Origin::Added && claims(held, plan).is_err())
 }
 
 /// Whether a document is the one of a controller that its URL stands for.

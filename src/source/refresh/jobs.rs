@@ -182,10 +182,10 @@ impl Jobs {
             }
         }
         for (url, issuers) in wanted {
-            if plan.controllers.contains_key(&url) || held.get(&url).is_some_and(is_controller) {
-                // Whoever wants a list there must not take a controller's document away.
+            let is_taken = held.get(&url).is_some_and(|held| check::is_no_place_of_a_list(held, plan));
+            if is_taken || plan.controllers.contains_key(&url) {
                 let job = Job { url, want: Want::List(issuers), held: None };
-                self.settle(&job, &Verdict::Unfit("a controller's document is at this URL".to_owned()));
+                self.settle(&job, &Verdict::Unfit(check::TAKEN.to_owned()));
                 continue;
             }
             let held = held.remove(&url);
@@ -234,10 +234,6 @@ fn merge<K: Ord>(entry: std::collections::btree_map::Entry<'_, K, Job>, job: Job
             place.insert(job);
         }
     }
-}
-
-fn is_controller(document: &CachedDocument) -> bool {
-    check::controller_of(document).is_some()
 }
 
 /// From half its life on.

@@ -358,9 +358,8 @@ impl Refresh<'_> {
         let mut unchanged = false;
         let stored = self.cache.replace(&document.url.clone(), |held| {
             let Some(held) = held else { return Ok(document) };
-            if check::controller_of(held).is_some() {
-                let problem = "a controller's document is at this URL";
-                return Err(Kept::As(Verdict::Unfit(problem.to_owned())));
+            if check::is_no_place_of_a_list(held, self.plan) {
+                return Err(Kept::As(Verdict::Unfit(check::TAKEN.to_owned())));
             }
             let document = CachedDocument { origin: held.origin, ..document };
             let Ok(earlier) = check::claims(held, self.plan) else { return Ok(document) };

@@ -147,6 +147,13 @@ fn a_list_is_never_put_where_a_controllers_document_is() {
     let verdict = world.verdict(&plan().with_list(wants()), minutes(720));
     assert!(matches!(&verdict, Verdict::Unfit(detail) if detail.contains("controller's")), "{verdict:?}");
     assert_eq!(world.held(DID_URL).octets, did(DID));
+    // Or another one that a person put there.
+    let added = CachedDocument::new(LIST, "text/turtle", noon(), graph("1"));
+    world.cache.put(&added).unwrap();
+    world.servers.serve(LIST, vc(super::list(0, 0)));
+    let report = world.refresh(&plan_of_list(), minutes(720));
+    assert!(matches!(report.documents[0].verdict, Verdict::Unfit(_)), "{report:?}");
+    assert_eq!(world.held(LIST), added);
     // Or put there while the list was on its way.
     let document =
         CachedDocument::new(DID_URL, "application/vc", minutes(720), list_of(&key(), DID_URL, 0, 0));
