@@ -213,6 +213,18 @@ mod tests {
     }
 
     #[test]
+    fn a_document_that_is_here_is_not_queued() {
+        let queue = queue();
+        std::fs::write(queue.0.join(format!("{}.protocol", "1".repeat(64))), "").unwrap();
+        queue.want("https://a.example/p", '1');
+        queue.want("https://a.example/p", '2');
+        assert_eq!(
+            queue.1.list().unwrap().iter().map(|offer| offer.hash.clone()).collect::<Vec<_>>(),
+            [hash('2')]
+        );
+    }
+
+    #[test]
     fn what_was_wanted_is_on_disk_when_the_queue_goes() {
         let mut queue = queue();
         queue.want("https://a.example/p", '1');

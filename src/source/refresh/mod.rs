@@ -6,7 +6,7 @@
 //! | kind | the server says that nothing has changed (304, or the same octets) | other octets |
 //! |---|---|---|
 //! | controller document | it is current: its age counts from now (`confirmed`) | take its place, age counts from now |
-//! | status list | `confirmed` alone: an issuer that no longer signs its list must not look alive, so its life (`retrieved`) goes on counting from when the first list of its `validFrom` was had, as the ledger's mark does | as [`ListMark::following`] says: a later `validFrom` begins a new life, the same does not, an earlier one is a step back and is not taken |
+//! | status list | `confirmed` alone: an issuer that no longer signs its list must not look alive, so its life (`retrieved`) goes on counting from when the first list of its `validFrom` was had, as the ledger's mark does | as `ListMark::following` says: a later `validFrom` begins a new life, the same does not, an earlier one is a step back and is not taken |
 //! | Protocol Document | never asked: its pin says all | must hash to the pin |
 //!
 //! All instants are the one at which the refresh began, which is before any answer was made.
@@ -22,8 +22,6 @@ pub use check::{DocumentState, state};
 use super::cache::{CachedDocument, DocumentCache, Origin, PinError, SourceError};
 use super::retrieve::Retrieve;
 use super::{DocumentKind, FetchError, FetchPlan, Fetched, Fetcher, host};
-#[cfg(doc)]
-use crate::ledger::ListMark;
 use crate::protocol::ProtocolHash;
 use crate::request::Instant;
 use jobs::{Job, Jobs, Want};
@@ -153,7 +151,8 @@ pub fn dry_run(cache: &DocumentCache, plan: &FetchPlan, now: Instant) -> Result<
 }
 
 /// Asks for what is due, at most two requests to one host and eight in all at one time. To be awaited in a tokio runtime
-/// with time and I/O enabled, and best in one of its own: what comes is checked and written where this runs. What then is
+/// with time and I/O enabled, and best in one of its own: what comes is checked and written where this runs. Dropping the
+/// future ends it; what was stored by then stays. What then is
 /// in the cache counts from the next load of the configuration on.
 ///
 /// # Errors

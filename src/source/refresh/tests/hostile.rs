@@ -147,6 +147,12 @@ fn a_list_is_never_put_where_a_controllers_document_is() {
     let verdict = world.verdict(&plan().with_list(wants()), minutes(720));
     assert!(matches!(&verdict, Verdict::Unfit(detail) if detail.contains("controller's")), "{verdict:?}");
     assert_eq!(world.held(DID_URL).octets, did(DID));
+    // Or not even held yet.
+    let empty = World::new();
+    empty.servers.serve(DID_URL, list());
+    let report = empty.refresh(&plan().with_controller(DID).with_list(wants()), noon());
+    assert!(report.documents.iter().all(|line| line.verdict.is_failure()), "{report:?}");
+    assert_eq!(empty.cache.documents().unwrap(), []);
     // Or another one that a person put there.
     let added = CachedDocument::new(LIST, "text/turtle", noon(), graph("1"));
     world.cache.put(&added).unwrap();

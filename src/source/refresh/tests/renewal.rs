@@ -108,6 +108,11 @@ fn what_was_fetched_goes_when_nothing_wants_it_and_it_is_stale() {
     assert_eq!(world.refresh(&plan(), minutes(1440)).documents, []);
     assert_eq!(world.verdict(&plan(), minutes(1441)), Verdict::Dropped);
     assert_eq!(world.servers.asked(), []);
+    // What a person put here stays, however old.
+    let added = CachedDocument::new(DID_URL, "application/json", noon(), did(DID));
+    world.cache.put(&added).unwrap();
+    assert_eq!(world.refresh(&plan(), noon() + TimeDelta::days(1000)).documents, []);
+    assert_eq!(world.held(DID_URL), added);
 }
 
 #[test]
