@@ -152,8 +152,8 @@ pub fn dry_run(cache: &DocumentCache, plan: &FetchPlan, now: Instant) -> Result<
 
 /// Asks for what is due, at most two requests to one host and eight in all at one time. To be awaited in a tokio runtime
 /// with time and I/O enabled, and best in one of its own: what comes is checked and written where this runs. Dropping the
-/// future ends it; what was stored by then stays. What then is
-/// in the cache counts from the next load of the configuration on.
+/// future ends it; what was stored by then stays. What is in the cache then counts from the next load of the configuration
+/// on.
 ///
 /// # Errors
 /// [`SourceError`], for a cache that cannot be read: then nothing is asked for.
