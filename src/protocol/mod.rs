@@ -4,10 +4,14 @@
 //! file (HASH-1, SEC-11). The hash is recomputed each time one is loaded.
 
 mod document;
+mod finding;
 pub mod handshake;
 mod hash;
 mod registry;
+mod review;
 
+pub use finding::{Finding, FindingKind, Severity};
 pub use document::{Binding, LoadError, ProtocolDocument, ProtocolSettings};
 pub use hash::{ProtocolHash, ProtocolHashError};
 pub use registry::ProtocolRegistry;
+pub use review::{ActionClasses, Cost, Review};

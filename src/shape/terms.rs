@@ -1,6 +1,7 @@
 //! Terms of a shapes graph: lists, and the values that parameters may have.
 
-use super::compiled::{ShapeError, is_well_typed, survives};
+use super::compiled::{is_well_typed, survives};
+use super::fault::{Fault, Kind, unusable};
 use crate::vocab::sh;
 use oxrdf::vocab::{rdf as rdf_terms, xsd};
 use oxrdf::{Graph, NamedNode, NamedOrBlankNode, Term, TermRef, TripleRef};
@@ -15,19 +16,19 @@ const MAX_PATTERN_REPETITION: usize = 100;
 const MAX_COUNT: usize = 1_000_000;
 
 /// Walks an RDF list, copying its cells. Cyclic, forked, endless and unfinished lists are refused.
-pub(super) fn read_list(source: &Graph, copy: &mut Graph, head: &Term) -> Result<Vec<Term>, ShapeError> {
+pub(super) fn read_list(source: &Graph, copy: &mut Graph, head: &Term) -> Result<Vec<Term>, Fault> {
     let mut members = Vec::new();
     let mut cell = head.clone();
     while cell.as_ref() != TermRef::NamedNode(rdf_terms::NIL) {
-        let Some(node) = as_node(cell.as_ref()) else { return unusable("a list ends in a literal") };
+        let Some(node) = as_node(cell.as_ref()) else { return unusable(Kind::UnusableList, "a list ends in a literal") };
         let mut first = source.objects_for_subject_predicate(&node, rdf_terms::FIRST);
         let mut rest = source.objects_for_subject_predicate(&node, rdf_terms::REST);
         let (Some(member), None, Some(next), None) = (first.next(), first.next(), rest.next(), rest.next())
         else {
-            return unusable("a list has a cell without exactly one rdf:first and one rdf:rest");
+            return unusable(Kind::UnusableList, "a list has a cell without exactly one rdf:first and one rdf:rest");
         };
         if members.len() >= MAX_LIST {
-            return unusable(format!("a list has more than {MAX_LIST} members, or no end"));
+            return unusable(Kind::UnusableList, format!("a list has more than {MAX_LIST} members, or no end"));
         }
         members.push(member.into_owned());
         copy.insert(TripleRef::new(&node, rdf_terms::FIRST, member));
@@ -35,10 +36,6 @@ pub(super) fn read_list(source: &Graph, copy: &mut Graph, head: &Term) -> Result
         cell = next.into_owned();
     }
     Ok(members)
-}
-
-pub(super) fn unusable<T>(why: impl Into<String>) -> Result<T, ShapeError> {
-    Err(ShapeError::Unusable(why.into()))
 }
 
 pub(super) fn sh_iri(name: &str) -> NamedNode {
