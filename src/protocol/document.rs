@@ -85,7 +85,8 @@ impl ProtocolDocument {
             return Err(LoadError::HashMismatch { found });
         }
         Reviewed::of(&graph, limits).check()?;
-        let id = the_document(&graph).map_err(|finding| LoadError::Malformed(finding.sentence().to_owned()))?;
+        let id =
+            the_document(&graph).map_err(|finding| LoadError::Malformed(finding.sentence().to_owned()))?;
         let request = shapes_of(&graph, &id, a2a::REQUEST_SHAPE, &mut Vec::new());
         let response = shapes_of(&graph, &id, a2a::RESPONSE_SHAPE, &mut Vec::new());
         let request_shapes = CompiledShapes::compile_without(&graph, &request, &response)

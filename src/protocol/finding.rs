@@ -88,7 +88,13 @@ pub enum FindingKind {
 
 impl Finding {
     pub(crate) fn new(kind: FindingKind, sentence: impl Into<String>) -> Self {
-        Self { kind, severity: kind.severity(), shape: None, sentence: sentence.into(), advice: kind.advice() }
+        Self {
+            kind,
+            severity: kind.severity(),
+            shape: None,
+            sentence: sentence.into(),
+            advice: kind.advice(),
+        }
     }
 
     /// Says which shape it is about, unless that is known already.
@@ -143,17 +149,18 @@ impl FindingKind {
 
     /// Whether it is about the document rather than about a shape.
     pub(crate) fn is_of_the_document(self) -> bool {
-        matches!(
-            self,
-            Self::Unreadable | Self::NotOneDocument | Self::NoRequestShape | Self::ShapeMissing
-        )
+        matches!(self, Self::Unreadable | Self::NotOneDocument | Self::NoRequestShape | Self::ShapeMissing)
     }
 
     /// What to do about a finding of this kind.
     pub fn advice(self) -> &'static str {
         match self {
-            Self::Unreadable => "Give one graph as Turtle or JSON-LD, without a named graph, within the limits.",
-            Self::HashMismatch => "Do not use it: it is not the document that was agreed. Get the pinned one.",
+            Self::Unreadable => {
+                "Give one graph as Turtle or JSON-LD, without a named graph, within the limits."
+            }
+            Self::HashMismatch => {
+                "Do not use it: it is not the document that was agreed. Get the pinned one."
+            }
             Self::NotOneDocument => "Describe one protocol, by one IRI typed a2a:ProtocolDocument.",
             Self::NoRequestShape => "Name a node shape with a2a:requestShape.",
             Self::ShapeMissing => "Put the shape into the graph, typed sh:NodeShape.",
@@ -168,7 +175,9 @@ impl FindingKind {
             Self::UnusablePattern => {
                 "Use a short pattern without look-around, back references and large counted repetitions."
             }
-            Self::UnusableValue => "Give a value as SHACL asks for it, and only one where only one is allowed.",
+            Self::UnusableValue => {
+                "Give a value as SHACL asks for it, and only one where only one is allowed."
+            }
             Self::TermTooLong => "Use shorter names, constants and messages.",
             Self::WrongKind => "Give a property shape one sh:path, and a node shape none.",
             Self::InferredShape => "Type each shape as sh:NodeShape or sh:PropertyShape itself.",
@@ -182,7 +191,9 @@ impl FindingKind {
             Self::OpenClasses => {
                 "Give the actions' rdf:type by sh:in, sh:hasValue or sh:class in a request shape."
             }
-            Self::NoClass => "Check what the request shapes ask of an action's rdf:type: nothing can conform.",
+            Self::NoClass => {
+                "Check what the request shapes ask of an action's rdf:type: nothing can conform."
+            }
             Self::UnmappedClass => "Map the class under `actions`, or intents with it are refused.",
             Self::InertShape => "Nothing, if that is meant.",
             Self::UnreachedShape => "Refer to it, give it a target, or take it away.",

@@ -10,8 +10,8 @@ mod hash;
 mod registry;
 mod review;
 
-pub use finding::{Finding, FindingKind, Severity};
 pub use document::{Binding, LoadError, ProtocolDocument, ProtocolSettings};
+pub use finding::{Finding, FindingKind, Severity};
 pub use hash::{ProtocolHash, ProtocolHashError};
 pub use registry::ProtocolRegistry;
 pub use review::{ActionClasses, Cost, Review};

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 /// Triples of the reference intent, the modest one that every accepted document can judge to the end whatever the
 /// intent says. An intent of one action has 5 to 15; half its terms are literals, and a quarter of its triples share a
 /// subject or an object.
-const REFERENCE_TRIPLES: usize = 64;
+const REFERENCE_TRIPLES: usize = 32;
 /// Octets of its longest term.
 const REFERENCE_TERM_OCTETS: usize = 256;
 /// What stands for more steps than are told apart.
@@ -187,8 +187,7 @@ impl Reviewed {
         };
         let (request, response) = (shapes(a2a::REQUEST_SHAPE), shapes(a2a::RESPONSE_SHAPE));
         if id.is_some() && request.is_empty() && findings.is_empty() {
-            findings
-                .push(Finding::new(FindingKind::NoRequestShape, "the document has no a2a:requestShape"));
+            findings.push(Finding::new(FindingKind::NoRequestShape, "the document has no a2a:requestShape"));
         }
         let mut survey = survey(graph, &request, &response);
         findings.append(&mut survey.findings);

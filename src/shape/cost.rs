@@ -38,7 +38,17 @@ struct Calls {
     sites: usize,
 }
 
-/// What a shape may find of one node.
+/// What a shape is asked, all in all.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    calls: Calls,
+    /// Focus nodes that it does its work for.
+    focus: usize,
+    /// Value nodes of all of them.
+    values: usize,
+}
+
+/// What a shape may find of one node, or of several.
 #[derive(Debug, Clone, Copy, Default)]
 struct Results {
     /// Results, their details included.
@@ -91,10 +101,20 @@ pub(super) fn steps_at_most(
         asked.add(resources, literals, asked.sites > 0);
         estimate.visit(*index);
     }
-    let mut order = std::mem::take(&mut estimate.order);
-    while let Some(index) = order.pop() {
-        let asked = calls.get(&index).copied().unwrap_or_default();
-        steps = steps.saturating_add(estimate.ask(index, asked, &mut calls));
+    let mut asked: Vec<(ShapeLabelIdx, Asked)> = Vec::new();
+    while let Some(index) = estimate.order.pop() {
+        let Some(shape) = schema.get_shape_from_idx(&index) else { return usize::MAX };
+        asked.push((index, estimate.ask(shape, calls.get(&index).copied().unwrap_or_default(), &mut calls)));
+    }
+    let mut totals = HashMap::new();
+    for (index, asked) in asked.into_iter().rev() {
+        let Some(shape) = schema.get_shape_from_idx(&index) else { return usize::MAX };
+        let held = estimate.held(shape, asked.focus, asked.values, &totals);
+        steps = steps.saturating_add(estimate.work(shape, asked, held, estimate.known(index)));
+        // Of a shape that is never asked twice about one resource, all that ask hold no more than this together.
+        if !asked.calls.again {
+            totals.insert(index, held);
+        }
     }
     steps
 }
@@ -145,11 +165,18 @@ impl Estimate<'_> {
 
     /// Results of one focus node.
     fn results_of(&self, shape: &IRShape) -> Results {
-        self.held(shape, 1, shape.path().map_or(1, |path| self.extent.path(path).0))
+        let values = shape.path().map_or(1, |path| self.extent.path(path).0);
+        self.held(shape, 1, values, &HashMap::new())
     }
 
     /// Results of so many focus nodes, which have so many value nodes together.
-    fn held(&self, shape: &IRShape, focus: usize, values: usize) -> Results {
+    fn held(
+        &self,
+        shape: &IRShape,
+        focus: usize,
+        values: usize,
+        totals: &HashMap<ShapeLabelIdx, Results>,
+    ) -> Results {
         let mut all = Results::default();
         for component in shape.components() {
             let found = self.violations(component, focus, values);
@@ -164,9 +191,13 @@ impl Estimate<'_> {
             all.held = all.held.saturating_add(found.saturating_mul(details.saturating_add(1)));
         }
         for child in shape.property_shapes() {
-            let below = self.known(*child);
-            all.violations = all.violations.saturating_add(values.saturating_mul(below.violations));
-            all.held = all.held.saturating_add(values.saturating_mul(below.held));
+            let each = self.known(*child);
+            let below = totals.get(child).copied().unwrap_or(Results {
+                violations: values.saturating_mul(each.violations),
+                held: values.saturating_mul(each.held),
+            });
+            all.violations = all.violations.saturating_add(below.violations);
+            all.held = all.held.saturating_add(below.held);
         }
         all
     }
@@ -190,54 +221,51 @@ impl Estimate<'_> {
         }
     }
 
-    /// What asking a shape costs, without what it asks others, which is added to their calls.
-    fn ask(
-        &self,
-        index: ShapeLabelIdx,
-        asked: Calls,
-        calls: &mut BTreeMap<ShapeLabelIdx, Calls>,
-    ) -> usize {
-        let Some(shape) = self.schema.get_shape_from_idx(&index) else { return usize::MAX };
+    /// What a shape is asked, and what it asks others, which is added to their calls.
+    fn ask(&self, shape: &IRShape, asked: Calls, calls: &mut BTreeMap<ShapeLabelIdx, Calls>) -> Asked {
         let resources = asked.resources.min(self.resources);
         let focus = resources.saturating_add(asked.literals);
-        let (values, of_literals) = self.values(shape, resources, asked.literals);
-        let all_values = values.saturating_add(of_literals);
-        let mut steps = asked.resources.saturating_add(asked.literals);
-        let known = self.known(index);
-        // What is found is charged where it is remembered, and what is remembered for what it holds.
-        steps = steps.saturating_add(self.held(shape, focus, all_values).held);
-        if asked.again {
-            steps = steps.saturating_add(asked.resources.saturating_mul(known.violations));
-        }
-        if let Some(path) = shape.path() {
-            steps = steps.saturating_add(focus.saturating_mul(self.extent.path(path).1));
-        }
-        let count = focus.saturating_add(all_values);
-        let octets = all_values.saturating_mul(self.size.term_octets);
-        for component in shape.components() {
-            steps = steps.saturating_add(component_cost(component, shape, self.extent, count, octets));
-            let found = self.violations(component, focus, all_values);
-            steps = steps.saturating_add(found.saturating_mul(result_cost(shape)));
-        }
+        let values = self.values(shape, resources, asked.literals);
         // Different focus nodes may have the same values; different resources are different focus nodes.
-        let again = asked.literals > 0 || (shape.path().is_some() && focus > 1);
+        let again = shape.path().is_some() && focus > 1;
         let (to_resources, to_literals) = match shape.path() {
             None => (resources, asked.literals),
-            Some(_) => (all_values, all_values),
+            Some(_) => (values, values),
         };
         for child in children(shape) {
             calls.entry(child).or_default().add(to_resources, to_literals, again);
         }
+        Asked { calls: asked, focus, values }
+    }
+
+    /// What a shape costs, without those that it asks.
+    fn work(&self, shape: &IRShape, asked: Asked, held: Results, of_one: Results) -> usize {
+        let Asked { calls, focus, values } = asked;
+        // What is found is charged where it is remembered, and what is remembered for what it holds.
+        let mut steps = calls.resources.saturating_add(calls.literals).saturating_add(held.held);
+        if calls.again {
+            steps = steps.saturating_add(calls.resources.saturating_mul(of_one.violations));
+        }
+        if let Some(path) = shape.path() {
+            steps = steps.saturating_add(focus.saturating_mul(self.extent.path(path).1));
+        }
+        let count = focus.saturating_add(values);
+        let octets = values.saturating_mul(self.size.term_octets);
+        for component in shape.components() {
+            steps = steps.saturating_add(component_cost(component, shape, self.extent, count, octets));
+            let found = self.violations(component, focus, values);
+            steps = steps.saturating_add(found.saturating_mul(result_cost(shape)));
+        }
         steps
     }
 
-    /// Value nodes of so many resources, and of so many literals.
-    fn values(&self, shape: &IRShape, resources: usize, literals: usize) -> (usize, usize) {
-        let Some(path) = shape.path() else { return (resources, literals) };
+    /// Value nodes of so many resources and so many literals.
+    fn values(&self, shape: &IRShape, resources: usize, literals: usize) -> usize {
+        let Some(path) = shape.path() else { return resources.saturating_add(literals) };
         let each = self.extent.path(path).0;
         let most = if is_one_step(path) { self.size.triples } else { usize::MAX };
         let of_literals = if stays_at_a_literal(path) { 0 } else { literals.saturating_mul(each) };
-        (resources.saturating_mul(each).min(most), of_literals)
+        resources.saturating_mul(each).min(most).saturating_add(of_literals)
     }
 }
 
@@ -283,3 +311,7 @@ fn stays_at_a_literal(path: &SHACLPath) -> bool {
         SHACLPath::Inverse { .. } | SHACLPath::ZeroOrMore { .. } | SHACLPath::ZeroOrOne { .. } => false,
     }
 }
+
+#[cfg(test)]
+#[path = "cost_tests.rs"]
+mod tests;

@@ -4,6 +4,7 @@
 //! verdict by a literal (its own literal values equate terms that RDF keeps apart), and measures lengths in
 //! characters.
 
+use super::terms::pattern_weight;
 use oxrdf::{Graph, NamedOrBlankNodeRef, TermRef};
 use rudof_rdf::rdf_core::term::{Object, Term as _};
 use rudof_rdf::rdf_core::{NeighsRDF, SHACLPath};
@@ -118,6 +119,7 @@ impl CountingEngine {
     }
 
     /// Steps that were spent.
+    #[cfg(test)]
     pub(super) fn spent(&self) -> usize {
         self.steps.saturating_sub(self.left.get())
     }
@@ -411,9 +413,4 @@ fn count(values: &ValueNodes<Store>) -> usize {
 /// A value node, or a target, that got no verdict.
 fn unjudged() -> ValidationError {
     ValidationError::UnsupportedMode("a node was not judged".into())
-}
-
-/// How much more than one step for each run of octets a pattern may take.
-fn pattern_weight(_pattern: &str) -> usize {
-    1
 }

@@ -77,9 +77,11 @@ pub(super) fn of(shape: &Shape, known: &Forces) -> Known {
         || exceeds(force, "minLength", "maxLength")
         || force.negated.iter().any(|child| !is(child, refuses))
         || force.conjuncts.iter().chain(&force.properties).any(|child| is(child, passes_nothing))
-        || force.disjuncts.iter().chain(&force.exclusive).any(|list| {
-            list.iter().all(|child| is(child, passes_nothing))
-        });
+        || force
+            .disjuncts
+            .iter()
+            .chain(&force.exclusive)
+            .any(|list| list.iter().all(|child| is(child, passes_nothing)));
     let has_path = shape.path.is_some();
     let needs_value = force.counts.get("minCount").is_some_and(|least| *least > 0);
     let passes_nothing = (nothing_on_values && (!has_path || needs_value))

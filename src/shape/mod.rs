@@ -12,6 +12,8 @@ mod fault;
 mod force;
 mod parameters;
 mod path;
+#[cfg(test)]
+mod pathological;
 mod report;
 mod shape_reader;
 mod survey;

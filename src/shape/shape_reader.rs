@@ -10,7 +10,8 @@ use super::terms::{
 };
 use crate::vocab::{a2a, sh};
 use oxrdf::vocab::rdf as rdf_terms;
-use oxrdf::{Graph, NamedNodeRef, NamedOrBlankNode, Term, TripleRef};
+use oxrdf::{Graph, Literal, NamedNodeRef, NamedOrBlankNode, Term, TripleRef};
+use rudof_rdf::rdf_core::utils::RDFRegex;
 
 /// Reads one shape, copying the triples that were understood.
 pub(super) struct ShapeReader<'a> {
@@ -32,9 +33,7 @@ impl ShapeReader<'_> {
         if let Err(fault) = self.check_kind(&mut shape) {
             self.faults.push(fault.about(self.node));
         }
-        if self.has("qualifiedValueShape")
-            && !self.has("qualifiedMinCount")
-            && !self.has("qualifiedMaxCount")
+        if self.has("qualifiedValueShape") && !self.has("qualifiedMinCount") && !self.has("qualifiedMaxCount")
         {
             let why = "it qualifies without a count";
             self.faults.push(Fault::new(Kind::UnusableValue, why).about(self.node));
@@ -86,11 +85,7 @@ impl ShapeReader<'_> {
     }
 
     /// Checks a value's kind, copies what hangs from it, and returns the shapes that it refers to.
-    fn check_value(
-        &mut self,
-        parameter: &Parameter,
-        value: &Term,
-    ) -> Result<Vec<NamedOrBlankNode>, Fault> {
+    fn check_value(&mut self, parameter: &Parameter, value: &Term) -> Result<Vec<NamedOrBlankNode>, Fault> {
         let name = parameter.name;
         let fits = match parameter.values {
             Values::Any | Values::Path => true,
@@ -100,7 +95,7 @@ impl ShapeReader<'_> {
             Values::Bound => is_well_typed_literal(value),
             Values::Constant => is_constant(value),
             Values::Text => text(value).is_some(),
-            Values::Pattern => text(value).is_some_and(is_small_pattern),
+            Values::Pattern => return self.check_pattern(value).map(|()| Vec::new()),
             Values::Flag => flag(value).is_some(),
             Values::Message => {
                 matches!(value, Term::Literal(literal) if literal.language().is_some())
@@ -119,18 +114,34 @@ impl ShapeReader<'_> {
                 }
             }
             Values::Iris => self.list(value)?.iter().all(Term::is_named_node),
-            Values::Texts => self.list(value)?.iter().all(|member| text(member).is_some()),
+            Values::Texts => self.list(value)?.iter().all(|member| {
+                text(member).is_some_and(|tag| Literal::new_language_tagged_literal("", tag).is_ok())
+            }),
             Values::Constants => self.list(value)?.iter().all(is_constant),
         };
         if fits {
             Ok(Vec::new())
         } else {
-            let kind = match parameter.values {
-                Values::Pattern => Kind::UnusablePattern,
-                Values::Shapes => Kind::UnusableList,
-                _ => Kind::UnusableValue,
-            };
+            let kind =
+                if parameter.values == Values::Shapes { Kind::UnusableList } else { Kind::UnusableValue };
             unusable(kind, format!("sh:{name} has a value that is not used"))
+        }
+    }
+
+    /// A pattern is small, and one of the linear-time engine: without look-around and back references.
+    fn check_pattern(&self, value: &Term) -> Result<(), Fault> {
+        let Some(pattern) = text(value).filter(|pattern| is_small_pattern(pattern)) else {
+            return unusable(Kind::UnusablePattern, "sh:pattern is no text, or larger than is run");
+        };
+        let flags = self.values("flags").next();
+        let flags = flags.as_ref().and_then(text);
+        match RDFRegex::new(pattern, flags) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let error = error.to_string();
+                let last = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
+                unusable(Kind::UnusablePattern, format!("sh:pattern does not compile: {last}"))
+            }
         }
     }
 
@@ -152,7 +163,10 @@ impl ShapeReader<'_> {
                 return unusable(Kind::InferredShape, "a shape that is a class has no IRI");
             };
             if !node_shape && !property_shape {
-                return unusable(Kind::InferredShape, format!("{class} is a class and a shape, but is not typed as a shape"));
+                return unusable(
+                    Kind::InferredShape,
+                    format!("{class} is a class and a shape, but is not typed as a shape"),
+                );
             }
             shape.targets.push(TargetSelector::Class(class.clone()));
         }
@@ -214,7 +228,8 @@ impl Shape {
                 force.judge_values(!matches!(value, Term::NamedNode(iri) if iri.as_str() == a2a::INTENT));
             }
             (
-                "minCount" | "maxCount" | "minLength" | "maxLength" | "qualifiedMinCount" | "qualifiedMaxCount",
+                "minCount" | "maxCount" | "minLength" | "maxLength" | "qualifiedMinCount"
+                | "qualifiedMaxCount",
                 _,
             ) => {
                 let bound = count(value).unwrap_or_default();
