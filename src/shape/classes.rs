@@ -128,13 +128,16 @@ fn both(one: Possible, other: Possible) -> Possible {
 
 /// A path of predicates alone.
 fn steps(path: &SHACLPath) -> Option<Vec<&str>> {
-    let predicate = |path| match path {
-        &SHACLPath::Predicate { ref pred } => Some(pred.as_str()),
-        _ => None,
-    };
     match path {
         SHACLPath::Sequence { paths } => paths.iter().map(predicate).collect(),
         one => Some(vec![predicate(one)?]),
+    }
+}
+
+fn predicate(path: &SHACLPath) -> Option<&str> {
+    match path {
+        SHACLPath::Predicate { pred } => Some(pred.as_str()),
+        _ => None,
     }
 }
 

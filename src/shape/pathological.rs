@@ -207,7 +207,7 @@ fn random() -> String {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
-            if state % 2 == 0 { 'a' } else { 'b' }
+            if state & 1 == 0 { 'a' } else { 'b' }
         })
         .collect();
     format!("ex:i ex:p \"{text}\".")
@@ -253,17 +253,17 @@ fn patterns() -> Vec<Case> {
             pattern(&format!("({})*x", "\\\\w\\\\d?".repeat(6))),
             long("é"),
         ),
-        case("`[ab]*a[ab]{90}c`, random 16 KB", Fate::Ends, pattern("[ab]*a[ab]{90}c"), random()),
+        case("`[ab]*a[ab]{90}[c-z]`, random 16 KB", Fate::Ends, pattern("[ab]*a[ab]{90}[c-z]"), random()),
         case(
-            "`(a?b?a?b?...){60}c`, random 16 KB",
+            "`(a?b?a?b?...){60}[c-z]`, random 16 KB",
             Fate::Exceeds,
-            pattern(&format!("({}){{60}}c", "a?b?".repeat(15))),
+            pattern(&format!("({}){{60}}[c-z]", "a?b?".repeat(15))),
             random(),
         ),
         case(
-            "`a?b?a?b?...c`, random 16 KB",
+            "`a?b?a?b?...[c-z]`, random 16 KB",
             Fate::Ends,
-            pattern(&format!("{}c", "a?b?".repeat(60))),
+            pattern(&format!("{}[c-z]", "a?b?".repeat(60))),
             random(),
         ),
         case(

@@ -24,6 +24,7 @@ mod order;
 mod papers;
 mod precedence;
 mod public_interface;
+mod review_command;
 mod status;
 mod support;
 mod three;
