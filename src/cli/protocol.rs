@@ -86,7 +86,7 @@ fn reviewed(review: &crate::protocol::Review) -> String {
         line(
             "cost",
             &format!(
-                "up to {} triples every intent is judged to the end; the largest legal one could take {} steps",
+                "one of the same proportions is judged to the end up to {} triples; the largest legal one could take {} steps",
                 cost.triples_within_budget, cost.request_steps_at_limits
             ),
         );

@@ -63,7 +63,7 @@ pub enum LoadError {
     /// The document is not a well-formed graph of one Protocol Document, or needs what is outside its graph.
     #[error("{0}")]
     Malformed(String),
-    /// A request shape does not compile, or could let every intent pass.
+    /// The review refuses its shapes: they are not of SHACL Core, do not end, let every intent pass, or cost too much.
     #[error("{0}")]
     Shape(String),
 }

@@ -13,8 +13,7 @@ use crate::vocab::a2a;
 use oxrdf::{Graph, NamedNode, NamedOrBlankNode};
 use std::collections::BTreeSet;
 
-/// Triples of the reference intent, the modest one that every accepted document can judge to the end whatever the
-/// intent says. An intent of one action has 5 to 15; half its terms are literals, and a quarter of its triples share a
+/// Triples of the reference intent, the modest one of whose size every accepted document can judge any to the end. An intent of one action has 5 to 15; half its terms are literals, and a quarter of its triples share a
 /// subject or an object.
 const REFERENCE_TRIPLES: usize = 32;
 /// Octets of its longest term.
@@ -65,7 +64,7 @@ pub struct Cost {
     pub response_steps: Option<u64>,
     /// The worst intent that the limits allow at all. More than the budget means that such an intent is refused.
     pub request_steps_at_limits: u64,
-    /// The largest intent, in triples, that is judged to the end whatever it says.
+    /// The largest intent of the reference's proportions, in triples, that is judged to the end whatever it says.
     pub triples_within_budget: u64,
 }
 
