@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 mod fetch;
 mod file;
+mod offers;
 mod roots;
 
 pub use file::ConfigFile;

@@ -19,7 +19,7 @@ use crate::rdf::Budget;
 use crate::refusal::{Refusal, Stage};
 use crate::request::{CallerFacts, Conversation, Instant, Request, Snapshot};
 use crate::shape::ConformingIntent;
-use crate::source::RevocationFeed;
+use crate::source::{DocumentQueue, RevocationFeed};
 use chrono::SubsecRound as _;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -44,6 +44,8 @@ pub struct Engine {
     known: Arc<KnownFacts>,
     /// Of the configuration's limits: what is known was read under some.
     limits: Digest,
+    /// Where documents that peers offer, and that are not spoken here, are left to be fetched. No answer depends on it.
+    offered: Option<Arc<dyn DocumentQueue>>,
 }
 
 /// Where `decide` takes the time from. `evaluate` never asks.
@@ -82,7 +84,13 @@ impl Engine {
         }
         let known = Arc::new(KnownFacts::new(config.cache_bytes));
         let limits = digest_of_limits(&config.limits);
-        Ok(Self { config: Arc::new(config), ledger, clock, known, limits })
+        Ok(Self { config: Arc::new(config), ledger, clock, known, limits, offered: None })
+    }
+
+    /// Leaves documents that peers offer, and that are not spoken here, to be fetched. Default: nothing is. The offer is
+    /// declined all the same, and the peer learns nothing of it.
+    pub fn with_document_queue(self, queue: Arc<dyn DocumentQueue>) -> Self {
+        Self { offered: Some(queue), ..self }
     }
 
     /// The checked configuration.

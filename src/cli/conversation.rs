@@ -243,8 +243,13 @@ impl Place {
     }
 
     fn engine(&self) -> Result<Engine, Failure> {
-        let config = output::read_config(&self.config)?.load(chrono::Utc::now())?;
-        Ok(Engine::new(config, Arc::new(ledger(&self.config)?), Arc::new(SystemClock))?)
+        let file = output::read_config(&self.config)?;
+        let config = file.load(chrono::Utc::now())?;
+        let engine = Engine::new(config, Arc::new(ledger(&self.config)?), Arc::new(SystemClock))?;
+        Ok(match file.offered_documents(Arc::new(SystemClock))? {
+            Some(queue) => engine.with_document_queue(Arc::new(queue)),
+            None => engine,
+        })
     }
 
     fn print(&self, handshake: Handshake, form: FormName) -> Result<(), Failure> {

@@ -1,6 +1,7 @@
 //! The configuration file (TOML): what was typed. [`ConfigFile::load`] turns it into what is meant.
 
 use super::fetch::FetchSettings;
+use super::offers::AcceptOffers;
 use super::{Config, ConfigBuilder, ConfigError, PolicyStore, RootPrincipals, StickyRequired};
 use crate::credential::{ControllerDocuments, StatusLists};
 use crate::limits::Limits;
@@ -52,6 +53,12 @@ pub struct ConfigFile {
     /// Our card marks the extension required.
     #[serde(default)]
     extension_required: bool,
+    /// Which offers of peers are accepted: of `pinned` documents, or of those too that were fetched and `reviewed`.
+    #[serde(default)]
+    pub(super) accept_offers: AcceptOffers,
+    /// Action classes, of the default mapping, that a reviewed document may ask for.
+    #[serde(default)]
+    pub(super) reviewed_classes: BTreeSet<String>,
     /// How far a required protocol keeps prose out: `context` or `peer`.
     #[serde(default)]
     sticky_required: StickyRequired,
@@ -202,6 +209,9 @@ impl ConfigFile {
         }
         for entry in &self.protocols {
             builder = builder.with_protocol(self.protocol(entry)?);
+        }
+        for document in self.reviewed_documents(builder.config.protocols())? {
+            builder = builder.with_protocol(document);
         }
         if let Some(folder) = &self.policies {
             builder = builder.with_policies(self.policy_store(folder, now)?);

@@ -182,6 +182,9 @@ impl Engine {
         })?;
         let exchange =
             exchange.ok_or_else(|| Refusal::internal(Stage::Handshake, "an offer led to no state"))?;
+        if let (None, Some(queue), true) = (document, &self.offered, with.peer.is_authenticated()) {
+            queue.want(&offer.protocol_source, &offer.protocol_hash);
+        }
         let answer = UpgradeResponse { protocol_hash: hash, accept: exchange.is_active(), reason: None };
         tracing::info!(peer = with.peer.as_str(), protocol = %answer.protocol_hash, state = exchange.as_str(), "offer");
         Ok(Received::Offer { offer, answer, exchange, unjudged })

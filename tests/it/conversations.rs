@@ -551,3 +551,32 @@ fn a_protocol_beyond_those_of_one_conversation_binds_the_peer() {
     let (_, exchange) = side.offered(&home, &hash(3), false);
     assert!(matches!(exchange, Exchange::Declined(_)), "what is kept goes on");
 }
+
+// --- What peers offer -----------------------------------------------------------------------------------------------------
+
+#[derive(Debug, Default)]
+struct Recording(std::sync::Mutex<Vec<String>>);
+
+impl writgate::source::DocumentQueue for Recording {
+    fn want(&self, source: &writgate::protocol::handshake::ProtocolSource, hash: &ProtocolHash) {
+        self.0.lock().unwrap().push(format!("{source} {hash}"));
+    }
+}
+
+/// The offer is declined all the same, and the answer is the same octet for octet.
+#[test]
+fn a_document_that_is_not_spoken_here_is_left_to_be_fetched_and_nothing_else_is() {
+    let queue = Arc::new(Recording::default());
+    let without = Side::new();
+    let with =
+        Side { engine: Side::new().engine.with_document_queue(queue.clone()), clock: without.clock.clone() };
+    let home = key(Role::Agent, "p", HOME);
+    let nobody = ConversationKey { peer: Peer::Unauthenticated, ..key(Role::Agent, "", ELSEWHERE) };
+    for (from, hash) in [(&home, unknown()), (&home, loose()), (&home, grant_access()), (&nobody, unknown())]
+    {
+        let answers = [&with, &without].map(|side| side.offered(from, &hash, false));
+        assert_eq!(answers[0].0, answers[1].0);
+    }
+    let wanted = format!("https://pod.example/protocols/p {}", unknown());
+    assert_eq!(*queue.0.lock().unwrap(), [wanted]);
+}

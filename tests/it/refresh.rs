@@ -225,3 +225,90 @@ impl Background for Command {
         self.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap()
     }
 }
+
+// --- accept_offers ----------------------------------------------------------------------------------------------------
+
+const READ_CLASS: &str = "https://schema.org/ReadAction";
+const GRANT_CLASS: &str = "https://w3id.org/jeswr/a2a#GrantAction";
+
+/// A configuration that names no document, with the grant's in the cache as a refresh leaves it there.
+fn offered_and_fetched(name: &str, settings: &str) -> Scratch {
+    let scratch = Scratch::new(name);
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).display().to_string();
+    let text = world().text("vectors/writgate.toml").unwrap().replace("\"../", &format!("\"{repository}/"));
+    let (before, after) = (text.find("[[protocols]]").unwrap(), text.find("\n[ledger]").unwrap());
+    let text = format!("document_cache = \"cache\"\n{settings}\n{}{}", &text[..before], &text[after..]);
+    scratch.write("writgate.toml", &text);
+    std::fs::create_dir_all(scratch.path("cache")).unwrap();
+    pin_grant(&DocumentCache::open(&scratch.path("cache")).unwrap()).unwrap();
+    scratch
+}
+
+fn spoken(scratch: &Scratch) -> usize {
+    config(scratch).unwrap().protocols().iter().count()
+}
+
+#[test]
+fn a_fetched_document_is_spoken_only_where_reviewed_ones_are_and_its_classes_are_listed() {
+    let reviewed = |classes: &str| format!("accept_offers = \"reviewed\"\nreviewed_classes = [{classes}]");
+    for (name, settings, expected) in [
+        ("by-default", String::new(), 0),
+        ("pinned", "accept_offers = \"pinned\"".to_owned(), 0),
+        ("no-class", reviewed(""), 0),
+        ("another-class", reviewed(&format!("\"{READ_CLASS}\"")), 0),
+        ("its-class", reviewed(&format!("\"{GRANT_CLASS}\"")), 1),
+        ("both-classes", reviewed(&format!("\"{READ_CLASS}\", \"{GRANT_CLASS}\"")), 1),
+    ] {
+        assert_eq!(spoken(&offered_and_fetched(name, &settings)), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_reviewed_document_is_on_no_card_and_bears_on_security() {
+    let settings = format!("accept_offers = \"reviewed\"\nreviewed_classes = [\"{GRANT_CLASS}\"]");
+    let scratch = offered_and_fetched("reviewed", &settings);
+    let loaded = config(&scratch).unwrap();
+    assert!(!serde_json::to_string(&loaded.agent_extension()).unwrap().contains(GRANT_HASH));
+    let document = loaded.protocols().iter().next().unwrap();
+    assert_eq!(document.source().map(|source| source.as_str()), Some(GRANT_URL));
+    scratch.run(&["ledger", "init", "--first"]);
+    let at = ["--role", "client", "--peer", "p", "--context", "c"];
+    let offer = scratch.run(&[&["conversation", "offer", "--hash", GRANT_HASH], at.as_slice()].concat());
+    assert!(offer.contains("\"required\": true"), "{offer}");
+}
+
+#[test]
+fn a_document_that_its_review_refuses_is_left_out_and_stops_no_start() {
+    let settings = format!("accept_offers = \"reviewed\"\nreviewed_classes = [\"{GRANT_CLASS}\"]");
+    let scratch = offered_and_fetched("refused", &settings);
+    let text = String::from_utf8(grant_document().octets).unwrap();
+    let text = format!(
+        "{text}\n<https://a.example/> <http://www.w3.org/2002/07/owl#imports> <https://b.example/> ."
+    );
+    let hash =
+        writgate::protocol::ProtocolDocument::hash_of(&text, "text/turtle", &Default::default()).unwrap();
+    let cache = DocumentCache::open(&scratch.path("cache")).unwrap();
+    let document = CachedDocument { octets: text.into_bytes(), ..grant_document() };
+    cache.pin(&document, &hash).unwrap();
+    let loaded = config(&scratch).unwrap();
+    assert!(loaded.protocols().find(&hash).is_none());
+    assert_eq!(loaded.protocols().iter().count(), 1);
+}
+
+#[test]
+fn classes_of_reviewed_documents_are_of_the_default_mapping_and_need_the_setting() {
+    for (settings, words) in [
+        (format!("reviewed_classes = [\"{READ_CLASS}\"]"), "accept_offers"),
+        (
+            "accept_offers = \"reviewed\"\nreviewed_classes = [\"https://a.example/Pay\"]".to_owned(),
+            "not in the default mapping",
+        ),
+    ] {
+        let error = config(&offered_and_fetched("classes", &settings)).unwrap_err();
+        assert!(error.to_string().contains(words), "{error}");
+    }
+    let scratch = offered_and_fetched("no-cache", "accept_offers = \"reviewed\"");
+    let text = std::fs::read_to_string(scratch.path("writgate.toml")).unwrap();
+    scratch.write("writgate.toml", &text.replace("document_cache = \"cache\"", ""));
+    assert!(config(&scratch).unwrap_err().to_string().contains("document_cache"));
+}
