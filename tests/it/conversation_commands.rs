@@ -2,6 +2,7 @@
 
 use crate::command_line::{Run, Scratch};
 use std::path::Path;
+use std::process::Command;
 
 /// One side: a folder with a configuration and a ledger.
 struct Side {
@@ -47,6 +48,47 @@ impl Side {
 const GRANT_ACCESS: &str = "sha256:4af1e70e42283872cbc0dd3a5eeaa1bd86adda728c993447bed8930d990ab509";
 const PROSE: &str =
     r#"{"messageId":"m","contextId":"c-1","role":"ROLE_USER","parts":[{"text":"In words."}]}"#;
+
+/// The example runs as it is: agreed, decided under the agreement, prose refused; declined with and without leave.
+#[test]
+fn the_negotiation_example_runs() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/negotiation.sh");
+    let Ok(output) = Command::new("bash").arg(script).arg(env!("CARGO_BIN_EXE_writgate")).output() else {
+        println!("skipped: this system has no bash");
+        return;
+    };
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{out}{err}");
+    let mut rest = &*out;
+    for said in [
+        "natural language may go on",
+        "\"kind\": \"upgrade-offer\"",
+        "\"accept\": true",
+        "agent  client-7  c-1  ",
+        "active, required until ",
+        "client  https://me.example/agent  c-1  ",
+        "active, required until ",
+        "ALLOW  row 1",
+        "REFUSE  UNKNOWN_PROTOCOL",
+        "has no response shape",
+        "natural language may go on",
+        "  declined\n",
+        "  aborted, required\n",
+        "3 exchanges forgotten",
+        "natural language may go on",
+    ] {
+        let at = rest.find(said).unwrap_or_else(|| panic!("{said}\n{out}{err}"));
+        rest = &rest[at + said.len()..];
+    }
+    let said = |text: &str| err.matches(text).count();
+    assert_eq!(said("REFUSE  PROTOCOL_REQUIRED at handshake"), 2, "{err}");
+    assert_eq!(said("REFUSE  PROTOCOL_REQUIRED at admit"), 1, "{err}");
+    for (state, sides) in
+        [("active: prose is refused here", 2), ("declined: natural", 2), ("aborted: prose", 2)]
+    {
+        assert_eq!(said(state), sides, "{state}\n{err}");
+    }
+}
 
 fn sides(name: &str) -> (Side, Side) {
     (Side::new(name, "client", "https://agent.example/"), Side::new(name, "agent", "client-7"))
