@@ -20,11 +20,12 @@ to_client=(--role agent --peer client-7)
 
 mkdir agent client
 cp "$policies/read.ttl" agent
-cp "$policies/read.ttl" "$policies/test-loose.ttl" client
+cp "$policies/read.ttl" client
+sed 's#/protocols/read#/protocols/read-too#g' "$policies/read.ttl" > client/second.ttl
 OWNER=$("$writgate" key new --out owner.json)
 CLIENT=$("$writgate" key new --out client/key.json)
 HASH=$("$writgate" protocol hash "$policies/read.ttl")
-LOOSE=$("$writgate" protocol hash "$policies/test-loose.ttl")
+SECOND=$("$writgate" protocol hash client/second.ttl)
 
 # The agent speaks the document, and does not declare it on its card: an intent under it needs an agreement first.
 cat > agent/writgate.toml <<END
@@ -59,11 +60,11 @@ classes = ["https://schema.org/ReadAction"]
 source = "https://client.example/protocols/read"
 
 [[protocols]]
-file = "test-loose.ttl"
-hash = "$LOOSE"
+file = "second.ttl"
+hash = "$SECOND"
 classes = ["https://schema.org/ReadAction"]
 security_bearing = false
-source = "https://client.example/protocols/loose"
+source = "https://client.example/protocols/read-too"
 
 [ledger]
 path = "ledger.db"
@@ -141,7 +142,7 @@ client message check-response response.json --hash "$HASH" --context c-1
 
 # An optional offer that is declined leaves prose; a required one does not, until a person forgets it.
 declined() { # the context, then options of the offer
-    client conversation offer "${to_agent[@]}" --context "$1" --hash "$LOOSE" "${@:2}" > agent/offer.json
+    client conversation offer "${to_agent[@]}" --context "$1" --hash "$SECOND" "${@:2}" > agent/offer.json
     agent conversation receive "${to_client[@]}" --context "$1" offer.json > client/answer.json || true
     client conversation receive "${to_agent[@]}" --context "$1" answer.json || true
     client conversation prose "${to_agent[@]}" --context "$1" || true
