@@ -163,3 +163,34 @@ fn an_offer_without_a_source_is_none() {
     assert!(offered.status == 2 && offered.stderr.contains("no source"), "{}", offered.stderr);
     assert_eq!(client.listed(), "");
 }
+
+#[test]
+fn what_cannot_go_on_says_which_command_is_next() {
+    let (client, agent) = sides("next");
+    let empty = client.folder.try_run(&["conversation", "list"]);
+    assert_eq!(
+        (empty.status, empty.stderr.trim()),
+        (0, "writgate: nothing was offered and nothing is agreed")
+    );
+    // An intent is not for `receive`, and a handshake not for `decide`.
+    let intent = crate::support::grant().message().unwrap().to_string();
+    agent.folder.write("intent.json", &intent);
+    let place = ["--role", "agent", "--peer", "p", "--context", "ctx-1", "intent.json"];
+    let received = agent.folder.try_run(&[&["conversation", "receive"][..], &place].concat());
+    assert!(received.status == 1 && received.stderr.contains("`writgate decide`"), "{}", received.stderr);
+    agent.folder.write("offer.json", &client.offer(&["--required"]).stdout);
+    let decided = agent.folder.try_run(&["decide", "offer.json", "--challenge", "0123456789abcdef"]);
+    assert!(
+        decided.status == 1 && decided.stdout.contains("`writgate conversation receive`"),
+        "{}",
+        decided.stdout
+    );
+    let prose = client.run("prose", &[]);
+    assert!(prose.status == 1 && prose.stderr.contains("`writgate conversation list`"), "{}", prose.stderr);
+    // Not agreed with this peer.
+    let decided = agent.folder.try_run(&["decide", "intent.json", "--challenge", "0123456789abcdef"]);
+    assert!(decided.status == 1 && decided.stdout.contains("agreed with this peer"), "{}", decided.stdout);
+    std::fs::remove_file(agent.folder.path("example-ledger.db")).unwrap();
+    let listed = agent.folder.try_run(&["conversation", "list"]);
+    assert!(listed.status == 2 && listed.stderr.contains("`writgate ledger init`"), "{}", listed.stderr);
+}
