@@ -176,9 +176,9 @@ fn receive(arguments: &ReceiveArguments) -> Outcome {
     match engine.receive(place.key().role, MessageInput::Bytes(octets), facts) {
         Ok(Received::Offer { answer, exchange, .. }) => {
             place.print(Handshake::Response(answer), arguments.form)?;
-            Ok(settled(&exchange))
+            Ok(settled(&engine, &place.key(), &exchange))
         }
-        Ok(Received::Answer { exchange, .. }) => Ok(settled(&exchange)),
+        Ok(Received::Answer { exchange, .. }) => Ok(settled(&engine, &place.key(), &exchange)),
         Ok(Received::Prose(_)) => {
             note(format_args!("prose: nothing in it may have effects that bear on security"));
             Ok(Exit::NotOurs)
@@ -187,12 +187,12 @@ fn receive(arguments: &ReceiveArguments) -> Outcome {
     }
 }
 
-/// The state, beside a message on standard output.
-fn settled(exchange: &Exchange) -> Exit {
-    let prose = match exchange {
-        Exchange::Declined(_) => "natural language may go on",
-        _ if exchange.required() => "prose is refused here",
-        _ => "no leave for prose",
+/// The state, beside a message on standard output. Leave for prose is the conversation's, not this exchange's alone.
+fn settled(engine: &Engine, with: &ConversationKey, exchange: &Exchange) -> Exit {
+    let prose = match engine.natural_language(with) {
+        Ok(_) => "natural language may go on",
+        Err(_) if exchange.required() => "prose is refused here",
+        Err(_) => "no leave for prose",
     };
     note(format_args!("{}: {prose}", exchange.as_str()));
     if exchange.is_active() { Exit::Success } else { Exit::Refused }

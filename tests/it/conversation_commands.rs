@@ -156,6 +156,27 @@ fn an_activation_that_is_not_echoed_is_the_end_until_a_person_forgets() {
 }
 
 #[test]
+fn one_declined_offer_is_no_leave_beside_an_agreed_protocol() {
+    let (client, agent) = sides("beside");
+    let offered = client.offer(&["--required"]);
+    client.receive(&agent.receive(&offered.stdout, &[]).stdout, &[]);
+    let read = "sha256:57f3559ccd7c55c20e2f457f8ef09e8cef316fb9717bd0df9f17f5c7f5fd5c1b";
+    assert_eq!(client.run("offer", &["--hash", read]).status, 0);
+    let extension = "https://w3id.org/jeswr/a2a-rdf/v1";
+    let declines = serde_json::json!({
+        "messageId": "m", "contextId": "c-1", "role": "ROLE_AGENT", "extensions": [extension],
+        "parts": [{
+            "data": { "kind": "upgrade-response", "protocolHash": read, "accept": false },
+            "mediaType": "application/json",
+            "metadata": { format!("{extension}/kind"): "upgrade-response" },
+        }],
+    });
+    let settled = client.receive(&declines.to_string(), &[]);
+    assert_eq!((settled.status, settled.stderr.trim()), (1, "writgate: declined: no leave for prose"));
+    assert_eq!(client.run("prose", &[]).status, 1);
+}
+
+#[test]
 fn an_offer_without_a_source_is_none() {
     let (client, _) = sides("source");
     let loose = "sha256:258160f56aeae984a65d87d6301299ec1345196ce3953b31ca5e427847366357";
