@@ -25,6 +25,17 @@ pub use roots::RootPrincipals;
 /// Some five hundred mandates.
 const DEFAULT_CACHE_BYTES: usize = 32 << 20;
 
+/// How far a required protocol keeps prose of its peer out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StickyRequired {
+    /// In its context.
+    #[default]
+    Context,
+    /// In every context of the peer.
+    Peer,
+}
+
 /// Everything that the engine is told, checked.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -61,6 +72,12 @@ pub struct Config {
     pub(crate) closed_intents: bool,
     /// Our card marks the extension required: every message must activate it.
     pub(crate) extension_required: bool,
+    /// How far a required protocol keeps prose out.
+    pub(crate) sticky_required: StickyRequired,
+    /// How long an offer of ours waits for its answer.
+    pub(crate) offer_life: TimeDelta,
+    /// How long an agreed protocol stays so before it has to be agreed anew.
+    pub(crate) agreement_life: TimeDelta,
     /// Policies of the store count as bound by location (`provisional`).
     pub(crate) trust_store_by_location: bool,
     /// Papers without `@context` are read by the context-free profile (`mandate.md` 9).
@@ -103,6 +120,9 @@ impl ConfigBuilder {
                 max_actor_hops: 1,
                 closed_intents: true,
                 extension_required: false,
+                sticky_required: StickyRequired::Context,
+                offer_life: TimeDelta::minutes(10),
+                agreement_life: TimeDelta::days(30),
                 trust_store_by_location: false,
                 context_free: false,
                 cache_bytes: DEFAULT_CACHE_BYTES,
@@ -243,6 +263,25 @@ impl ConfigBuilder {
         self
     }
 
+    /// Sets how far a required protocol keeps prose out. Default: in its context; elsewhere prose has no effects that bear
+    /// on security.
+    pub fn with_sticky_required(mut self, sticky: StickyRequired) -> Self {
+        self.config.sticky_required = sticky;
+        self
+    }
+
+    /// Sets how long an offer of ours waits for its answer. Default: 10 minutes.
+    pub fn with_offer_life(mut self, life: TimeDelta) -> Self {
+        self.config.offer_life = life;
+        self
+    }
+
+    /// Sets how long an agreed protocol stays so. Default: 30 days.
+    pub fn with_agreement_life(mut self, life: TimeDelta) -> Self {
+        self.config.agreement_life = life;
+        self
+    }
+
     /// Numbers the configuration; every report names it. Default: 1.
     pub fn with_generation(mut self, generation: u64) -> Self {
         self.config.generation = generation;
@@ -269,6 +308,8 @@ impl ConfigBuilder {
             ("max_presentation_age", config.max_presentation_age),
             ("max_controller_age", config.max_controller_age),
             ("max_status_age", config.max_status_age),
+            ("offer_life", config.offer_life),
+            ("agreement_life", config.agreement_life),
         ];
         for (setting, duration) in durations {
             if duration <= TimeDelta::zero() {
@@ -403,6 +444,7 @@ impl Config {
             "maxStatusAge": self.max_status_age.num_milliseconds(),
             "maxChainLength": self.max_chain_length, "maxActorHops": self.max_actor_hops,
             "closedIntents": self.closed_intents, "extensionRequired": self.extension_required,
+            "stickyRequired": self.sticky_required,
             "trustStoreByLocation": self.trust_store_by_location, "contextFree": self.context_free,
         });
         Digest::of_jcs(&description).map_err(|cause| ConfigError::new("configuration", cause.to_string()))

@@ -9,14 +9,15 @@ use crate::config::{Config, ConfigError};
 use crate::credential::{Known, KnownFacts, VerifiedPresentation, digest_of_limits};
 use crate::decision::{Evaluation, Grant, NotOurs, Outcome};
 use crate::explain::Explanation;
-use crate::ledger::{Learned, Ledger, LedgerError, Revoked};
+use crate::ledger::{Learned, Ledger, LedgerError, LedgerSnapshot, Revoked};
 use crate::mandate::odrl::PolicyGrant;
 use crate::mandate::{PolicyReferences, VerifiedChain};
 use crate::message::{ActionsUnderTest, Admitted, Digest, Envelope, IntentGraph, admit};
 use crate::protocol::ProtocolDocument;
+use crate::protocol::conversation::{ConversationKey, Role};
 use crate::rdf::Budget;
 use crate::refusal::{Refusal, Stage};
-use crate::request::{Conversation, Instant, Request, Snapshot};
+use crate::request::{CallerFacts, Conversation, Instant, Request, Snapshot};
 use crate::shape::ConformingIntent;
 use crate::source::RevocationFeed;
 use chrono::SubsecRound as _;
@@ -25,6 +26,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 mod decide;
+mod negotiate;
+
+pub use negotiate::{Offer, Received};
 
 #[cfg(not(panic = "unwind"))]
 compile_error!("Writgate turns a panic in a dependency into a refusal, which needs `panic = \"unwind\"`");
@@ -85,15 +89,25 @@ impl Engine {
         &self.config
     }
 
-    /// What is known at `instant`: the ledger's memory and the configuration's inputs.
+    /// What is known at `instant` for a message with these facts: the ledger's memory, the state of the conversation, and
+    /// the configuration's inputs.
     ///
     /// # Errors
     /// [`LedgerError`]
-    pub fn snapshot(&self, instant: Instant) -> Result<Snapshot, LedgerError> {
-        let memory = self.ledger.snapshot()?;
+    pub fn snapshot(&self, facts: &CallerFacts, instant: Instant) -> Result<Snapshot, LedgerError> {
+        self.snapshot_of(&facts.conversation(Role::Agent), instant)
+    }
+
+    /// The same for a conversation in either role.
+    pub(crate) fn snapshot_of(
+        &self,
+        of: &ConversationKey,
+        instant: Instant,
+    ) -> Result<Snapshot, LedgerError> {
         // Reports write milliseconds, and a re-decision at the reported instant must find the same.
         let instant = instant.trunc_subsecs(3);
-        Ok(Snapshot { memory: memory.memory, counts: memory.counts, ..self.empty_snapshot(instant) })
+        let LedgerSnapshot { memory, counts, conversation } = self.ledger.snapshot(of, instant)?;
+        Ok(Snapshot { memory, counts, conversation, ..self.empty_snapshot(instant) })
     }
 
     /// What the configuration alone knows at `instant`.
@@ -328,7 +342,7 @@ mod tests {
         let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock)).unwrap();
         let message = world.ask(Intent::grant_bob(), now).unwrap().message().unwrap();
         let message = MessageInput::Bytes(serde_json::to_vec(&message).unwrap());
-        let snapshot = engine.snapshot(now).unwrap();
+        let snapshot = engine.snapshot(&world.facts(), now).unwrap();
         let request = Request { message, facts: world.facts(), snapshot };
         for stage in Stage::PIPELINE.into_iter().filter(|stage| *stage != Stage::Admission) {
             let evaluation = engine.evaluate_watched(&request, &mut |entered| assert_ne!(entered, stage));

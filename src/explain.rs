@@ -283,7 +283,7 @@ mod tests {
             ask(&mut asked);
             let mut told = self.world.facts();
             facts(&mut told);
-            let mut known = self.engine.snapshot(self.now).unwrap();
+            let mut known = self.engine.snapshot(&told, self.now).unwrap();
             snapshot(&mut known);
             let message = MessageInput::Bytes(serde_json::to_vec(&asked.message().unwrap()).unwrap());
             let request = Request { message, facts: told, snapshot: known };

@@ -29,15 +29,17 @@ pub mod source;
 pub mod vocab;
 pub mod worked_example;
 
-pub use config::{Config, ConfigBuilder, ConfigError, ConfigFile, PolicyStore, RootPrincipals};
+pub use config::{
+    Config, ConfigBuilder, ConfigError, ConfigFile, PolicyStore, RootPrincipals, StickyRequired,
+};
 pub use decision::{
     Decided, Decision, Evaluation, Grant, NotOurs, Obligation, Outcome, Permit, PermittedAction,
     SecurityBearingEffects,
 };
-pub use engine::{Clock, Engine, SystemClock};
+pub use engine::{Clock, Engine, Offer, Received, SystemClock};
 pub use explain::{Explanation, Unmet};
 pub use refusal::{Evidence, Phase, PublicRefusal, Reason, Refusal, Retry, Stage, WireCode};
-pub use request::{Actor, CallerFacts, Conversation, Instant, MessageInput, Request, Snapshot};
+pub use request::{Actor, CallerFacts, Conversation, Instant, MessageInput, Peer, Request, Snapshot};
 
 /// The README's example compiles.
 #[cfg(doctest)]

@@ -5,6 +5,7 @@
 
 use crate::credential::{ControllerDocuments, StatusLists};
 use crate::ledger::StatusMemory;
+use crate::protocol::conversation::{ConversationKey, Role};
 use chrono::{DateTime, Utc};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -41,12 +42,53 @@ pub enum Actor {
     Unauthenticated,
 }
 
+/// The other side of a conversation, as the transport authenticated it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Peer {
+    /// Its transport identity; never empty, and of at most [`Peer::MAX_BYTES`] octets where a conversation is kept.
+    Authenticated(String),
+    /// Nobody knows who sent the message. What it says may tighten the state of a conversation, never relax it.
+    Unauthenticated,
+}
+
+impl Peer {
+    /// Octets of an identity under which a conversation is kept.
+    pub const MAX_BYTES: usize = 1_024;
+
+    /// The identity as reports and the ledger write it: empty where there is none.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Authenticated(identity) => identity,
+            Self::Unauthenticated => "",
+        }
+    }
+
+    /// Whether the transport knows who it is.
+    pub fn is_authenticated(&self) -> bool {
+        !self.as_str().is_empty()
+    }
+}
+
+/// An empty identity identifies nobody.
+impl From<String> for Peer {
+    fn from(identity: String) -> Self {
+        if identity.is_empty() { Self::Unauthenticated } else { Self::Authenticated(identity) }
+    }
+}
+
+impl From<&str> for Peer {
+    fn from(identity: &str) -> Self {
+        identity.to_owned().into()
+    }
+}
+
 /// What the agent server knows about a message. Never taken from the message itself.
 #[derive(Debug, Clone)]
 pub struct CallerFacts {
-    /// The authenticated transport identity.
-    pub peer: String,
-    /// The effective context; where the message has a `contextId`, it must be that.
+    /// The transport identity.
+    pub peer: Peer,
+    /// The effective context; where the message has a `contextId`, it must be that. A server knows the context of each
+    /// of its tasks, and says it here for a message that names the task alone.
     pub context: Option<String>,
     /// Who is acting.
     pub actor: Actor,
@@ -61,14 +103,14 @@ pub struct CallerFacts {
     pub vouched: BTreeMap<String, Vec<String>>,
     /// Duties that the caller asserts are done, as (action IRI, target IRI).
     pub discharged: BTreeSet<(String, Option<String>)>,
-    /// What was agreed in this conversation. `decide` puts it into the snapshot. (Once the ledger keeps conversations,
-    /// in a later issue, this can only tighten what it says.)
-    pub conversation: Conversation,
+    /// The caller knows that prose is out of the question here, whatever was negotiated. It can only tighten what the
+    /// ledger says of the conversation.
+    pub prose_forbidden: bool,
 }
 
 impl CallerFacts {
     /// The facts of a caller that activated the extension and gave out `challenge`; everything else unset.
-    pub fn new(peer: impl Into<String>, actor: Actor, challenge: impl Into<String>) -> Self {
+    pub fn new(peer: impl Into<Peer>, actor: Actor, challenge: impl Into<String>) -> Self {
         Self {
             peer: peer.into(),
             context: None,
@@ -78,8 +120,13 @@ impl CallerFacts {
             domain: None,
             vouched: BTreeMap::new(),
             discharged: BTreeSet::new(),
-            conversation: Conversation::default(),
+            prose_forbidden: false,
         }
+    }
+
+    /// The conversation that the message belongs to, where we are `role`.
+    pub(crate) fn conversation(&self, role: Role) -> ConversationKey {
+        ConversationKey { role, peer: self.peer.clone(), context: self.context.clone() }
     }
 }
 
@@ -103,13 +150,15 @@ pub struct Snapshot {
     pub status_lists: Arc<StatusLists>,
 }
 
-/// A conversation's state as far as a decision needs it. (The durable state machine is a later issue; until then the
-/// caller or the ledger's snapshot fills this in.)
+/// A conversation's state at one instant, as far as a decision needs it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Conversation {
     /// Hashes agreed in this (peer, context), beside those that our card declares (PP-7).
     pub agreed: BTreeSet<String>,
-    /// A required offer is pending, a required protocol is active, or a required exchange was aborted (DG-1): prose
-    /// is refused.
+    /// A required offer is pending, a required protocol is active, or an exchange was aborted (DG-1): prose is refused.
     pub prose_forbidden: bool,
+    /// The same holds for this peer in another context.
+    pub prose_forbidden_elsewhere: bool,
+    /// Another peer used the context first. Nothing is known to this one, and its prose is refused.
+    pub of_another_peer: bool,
 }

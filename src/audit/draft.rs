@@ -47,7 +47,7 @@ impl<'r> Draft<'r> {
             wire_code: None,
             reason: None,
             evidence: None,
-            peer: request.facts.peer.clone(),
+            peer: request.facts.peer.as_str().to_owned(),
             actor,
             actor_unauthenticated,
             message_id: None,

@@ -166,8 +166,9 @@ impl Bench {
     }
 
     fn request(&self, message: Vec<u8>) -> Result<Request, Failure> {
-        let snapshot = self.engine.snapshot(self.now)?;
-        Ok(Request { message: MessageInput::Bytes(message), facts: self.world.facts(), snapshot })
+        let facts = self.world.facts();
+        let snapshot = self.engine.snapshot(&facts, self.now)?;
+        Ok(Request { message: MessageInput::Bytes(message), facts, snapshot })
     }
 
     fn time(&self, ask: &Ask, papers: Papers) -> Result<(Times, BTreeMap<Stage, Times>), Failure> {

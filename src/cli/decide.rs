@@ -113,7 +113,7 @@ fn evaluate(
 ) -> Outcome {
     let ledger = SqliteLedger::in_memory(config.default_domain(), now, config.skew())?;
     let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
-    let snapshot = engine.snapshot(now)?;
+    let snapshot = engine.snapshot(&facts, now)?;
     let request = Request { message, facts, snapshot };
     let evaluation = engine.evaluate(&request);
     let (outcome, exit) = match &evaluation.outcome {
@@ -167,8 +167,7 @@ pub(super) fn why_refused(
     facts: CallerFacts,
     now: Instant,
 ) -> Result<Explanation, Failure> {
-    let mut snapshot = engine.snapshot(now)?;
-    snapshot.conversation = facts.conversation.clone();
+    let snapshot = engine.snapshot(&facts, now)?;
     let request = Request { message, facts, snapshot };
     let same = match engine.evaluate(&request).outcome {
         decision::Outcome::Refused(again) => again.reason() == refusal.reason(),

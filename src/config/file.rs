@@ -1,6 +1,6 @@
 //! The configuration file (TOML): what was typed. [`ConfigFile::load`] turns it into what is meant.
 
-use super::{Config, ConfigBuilder, ConfigError, PolicyStore, RootPrincipals};
+use super::{Config, ConfigBuilder, ConfigError, PolicyStore, RootPrincipals, StickyRequired};
 use crate::credential::{ControllerDocuments, StatusLists};
 use crate::limits::Limits;
 use crate::message::action::{default_actions, default_parameters};
@@ -48,6 +48,13 @@ pub struct ConfigFile {
     /// Our card marks the extension required.
     #[serde(default)]
     extension_required: bool,
+    /// How far a required protocol keeps prose out: `context` or `peer`.
+    #[serde(default)]
+    sticky_required: StickyRequired,
+    /// Minutes that an offer of ours waits for its answer.
+    offer_life_minutes: Option<u32>,
+    /// Days that an agreed protocol stays so.
+    agreement_life_days: Option<u32>,
     /// Seconds by which clocks may differ.
     skew_seconds: Option<u32>,
     /// Seconds that a presentation is good for.
@@ -169,6 +176,7 @@ impl ConfigFile {
             .with_limits(self.limits.clone())
             .with_duties_required(self.require_duties)
             .with_extension_required(self.extension_required)
+            .with_sticky_required(self.sticky_required)
             .with_store_trusted_by_location(self.trust_policies_by_location)
             .with_context_free_credentials(self.context_free_credentials);
         for domain in domains {
@@ -209,6 +217,12 @@ impl ConfigFile {
         }
         if let Some(hours) = self.status_age_hours {
             builder = builder.with_max_status_age(TimeDelta::hours(hours.into()));
+        }
+        if let Some(minutes) = self.offer_life_minutes {
+            builder = builder.with_offer_life(TimeDelta::minutes(minutes.into()));
+        }
+        if let Some(days) = self.agreement_life_days {
+            builder = builder.with_agreement_life(TimeDelta::days(days.into()));
         }
         if let Some(hops) = self.max_chain_length {
             builder = builder.with_max_chain_length(hops);
@@ -420,6 +434,7 @@ mod tests {
             "obligations = [\"https://a.example/duty\"]",
             "require_duties = true",
             "extension_required = true",
+            "sticky_required = \"peer\"",
             "skew_seconds = 1",
             "presentation_age_seconds = 1",
             "life_without_status_days = 1",
@@ -432,7 +447,9 @@ mod tests {
         ];
         let digests: BTreeSet<_> = settings.iter().map(|setting| load(setting).digest()).collect();
         assert_eq!(digests.len(), settings.len());
-        // No answer depends on it, so it is no part of the digest.
+        // No answer to a snapshot depends on these, so they are no part of the digest.
+        assert_eq!(load("offer_life_minutes = 7").offer_life, TimeDelta::minutes(7));
+        assert_eq!(load("agreement_life_days = 7").agreement_life, TimeDelta::days(7));
         assert_eq!(load("fact_cache_bytes = 7").cache_bytes, 7);
     }
 

@@ -3,9 +3,10 @@
 use super::Engine;
 use crate::audit::{DecisionOutcome, DecisionReportV1, ReportBody, ReportEnvelope};
 use crate::decision::{Decided, Decision, Evaluation, Grant, Outcome, Permit};
-use crate::ledger::{Admission, Candidate, Entry, Exercise, Learned};
+use crate::ledger::{Admission, Candidate, Entry, Exercise, Learned, RestsOn};
+use crate::protocol::conversation::Role;
 use crate::refusal::{Reason, Refusal, Stage};
-use crate::request::{CallerFacts, Instant, MessageInput, Request, Snapshot};
+use crate::request::{CallerFacts, Instant, MessageInput, Request};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time;
@@ -41,8 +42,7 @@ impl Engine {
 
     /// One snapshot, one evaluation, and its conclusion.
     fn attempt(&self, request: &mut Request, decision_id: &str) -> Result<Decided, Retry> {
-        let snapshot = self.snapshot(self.clock.now()).map_err(Retry::unavailable)?;
-        request.snapshot = Snapshot { conversation: request.facts.conversation.clone(), ..snapshot };
+        request.snapshot = self.snapshot(&request.facts, self.clock.now()).map_err(Retry::unavailable)?;
         let mut clock = StageClock::start();
         let evaluation = self.evaluate_watched(request, &mut |stage| clock.enter(stage));
         self.conclude(request, evaluation, decision_id, clock)
@@ -58,6 +58,8 @@ impl Engine {
     ) -> Result<Decided, Retry> {
         let Evaluation { outcome, report: body, learned } = evaluation;
         let now = request.snapshot.instant;
+        let key = request.facts.conversation(Role::Agent);
+        let rests_on = RestsOn { of: &key, conversation: &request.snapshot.conversation };
         let entry = |admission_refusal, stage_micros| Entry {
             body: &body,
             decision_id: decision_id.to_owned(),
@@ -65,22 +67,25 @@ impl Engine {
             now,
             admission_refusal,
             learned: &learned,
+            rests_on: None,
+        };
+        let record = |entry| match self.ledger.record(entry).map_err(Retry::unavailable)? {
+            Some(report) => Ok(report),
+            None => Err(Retry::Stale),
         };
         let (decision, report) = match outcome {
             Outcome::Granted(grant) => match self.unsupported_duty(&grant) {
                 Some(refusal) => {
-                    let report = self.ledger.record(entry(Some(refusal.reason()), clock.stop()));
-                    (Decision::Refuse(refusal), report.map_err(Retry::unavailable)?)
+                    let report = record(entry(Some(refusal.reason()), clock.stop()))?;
+                    (Decision::Refuse(refusal), report)
                 }
-                None => self.admit(request, grant, (&body, &learned), decision_id, clock)?,
+                None => self.admit(request, grant, (&body, &learned), rests_on, decision_id, clock)?,
             },
-            Outcome::Refused(refusal) => {
-                let report = self.ledger.record(entry(None, clock.stop())).map_err(Retry::unavailable)?;
-                (Decision::Refuse(refusal), report)
-            }
+            Outcome::Refused(refusal) => (Decision::Refuse(refusal), record(entry(None, clock.stop()))?),
             Outcome::NotOurs(not_ours) => {
-                let report = self.ledger.record(entry(None, clock.stop())).map_err(Retry::unavailable)?;
-                (Decision::NotOurs(not_ours), report)
+                // A required offer that came in between leaves no room for prose.
+                let entry = Entry { rests_on: Some(rests_on), ..entry(None, clock.stop()) };
+                (Decision::NotOurs(not_ours), record(entry)?)
             }
         };
         Ok(Decided { decision, report })
@@ -92,6 +97,7 @@ impl Engine {
         request: &Request,
         grant: Box<Grant>,
         (body, learned): (&ReportBody, &Learned),
+        rests_on: RestsOn<'_>,
         decision_id: &str,
         clock: StageClock,
     ) -> Result<(Decision, DecisionReportV1), Retry> {
@@ -122,6 +128,7 @@ impl Engine {
             exercised: grant.policy.exercised().iter().map(exercise).collect(),
             leans_on: grant.leans_on(),
             learned,
+            rests_on,
             obligations: grant.obligations(),
         };
         match self.ledger.admit(candidate).map_err(Retry::unavailable)? {

@@ -5,13 +5,14 @@ mod model;
 use super::status_memory::{REVOKED_PER_ISSUER, WANTED_FOR_DAYS, WANTED_IN_ALL, WANTED_PER_ISSUER};
 use super::{
     Admission, Candidate, Entry, Exercise, Learned, Ledger, LedgerError, ListKey, ListMark, Recorded,
-    Revoked, RevokedEntry, RevokedPolicy, SqliteLedger,
+    RestsOn, Revoked, RevokedEntry, RevokedPolicy, SqliteLedger,
 };
 use crate::audit::{DecisionOutcome, DecisionReportV1, EvaluationOutcome, ReportBody, example_body};
 use crate::decision::Obligation;
 use crate::message::Digest;
+use crate::protocol::conversation::{ConversationKey, Role};
 use crate::refusal::{Reason, Stage, WireCode};
-use crate::request::Instant;
+use crate::request::{Conversation, Instant, Peer};
 use chrono::TimeDelta;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -39,6 +40,7 @@ pub(super) struct Ask {
     pub(super) exercised: BTreeMap<String, Exercise>,
     pub(super) leans_on: Revoked,
     pub(super) learned: Learned,
+    pub(super) conversation: (ConversationKey, Conversation),
     pub(super) obligations: BTreeSet<Obligation>,
 }
 
@@ -62,6 +64,7 @@ impl Ask {
             exercised: BTreeMap::new(),
             leans_on: Revoked::default(),
             learned: Learned::default(),
+            conversation: (nowhere(), Conversation::default()),
         }
     }
 
@@ -89,6 +92,7 @@ impl Ask {
             exercised: self.exercised.clone(),
             leans_on: self.leans_on.clone(),
             learned: &self.learned,
+            rests_on: RestsOn { of: &self.conversation.0, conversation: &self.conversation.1 },
             obligations: &self.obligations,
         })
     }
@@ -125,7 +129,13 @@ fn refusal_entry(body: &ReportBody) -> Entry<'_> {
         now: at(100),
         admission_refusal: None,
         learned: &NOTHING,
+        rests_on: None,
     }
+}
+
+/// Where nothing was ever negotiated.
+pub(super) fn nowhere() -> ConversationKey {
+    ConversationKey { role: Role::Agent, peer: Peer::Unauthenticated, context: None }
 }
 
 /// What an evaluation learns that met no status input.
@@ -179,7 +189,7 @@ pub(super) fn refuse_with(ledger: &SqliteLedger, learned: &Learned) {
 }
 
 fn memory(ledger: &SqliteLedger) -> std::sync::Arc<super::StatusMemory> {
-    ledger.snapshot().unwrap().memory
+    ledger.snapshot(&nowhere(), at(100)).unwrap().memory
 }
 
 fn accepted_list(ledger: &SqliteLedger) -> Option<ListMark> {
@@ -394,7 +404,7 @@ fn a_refusal_reserves_nothing(ledger: &SqliteLedger) {
     admitted(first.clone().of(ledger));
     let second = Ask::new("n");
     refused(second.but(|ask| ask.challenge = first.challenge.clone()).of(ledger));
-    assert!(ledger.snapshot().unwrap().counts.is_empty());
+    assert!(ledger.snapshot(&nowhere(), at(100)).unwrap().counts.is_empty());
     refused(
         first
             .but(|ask| {
@@ -403,7 +413,7 @@ fn a_refusal_reserves_nothing(ledger: &SqliteLedger) {
             })
             .of(ledger),
     );
-    assert!(ledger.snapshot().unwrap().counts.is_empty());
+    assert!(ledger.snapshot(&nowhere(), at(100)).unwrap().counts.is_empty());
     ledger.record(refusal_entry(&ReportBody { message_id: Some("n".into()), ..refused_body() })).unwrap();
     admitted(second.of(ledger));
 }
@@ -646,7 +656,7 @@ fn a_moved_count_that_nothing_rests_on_is_counted_and_harmless(ledger: &SqliteLe
         .map(|n| Ask::new(&format!("m{n}")).but(|ask| ask.exercised = [("p".to_owned(), once(None))].into()))
         .collect();
     assert_eq!(race(ledger, asks), (64, Vec::new()));
-    assert_eq!(ledger.snapshot().unwrap().counts, [("p".to_owned(), 64)].into());
+    assert_eq!(ledger.snapshot(&nowhere(), at(100)).unwrap().counts, [("p".to_owned(), 64)].into());
 }
 
 fn counts_add_up(ledger: &SqliteLedger) {
@@ -658,7 +668,7 @@ fn counts_add_up(ledger: &SqliteLedger) {
     }
     let several = Exercise { times: 5, rests_on: Some(3) };
     admitted(Ask::new("m").but(|ask| ask.exercised = [("p".to_owned(), several)].into()).of(ledger));
-    let counts = ledger.snapshot().unwrap().counts;
+    let counts = ledger.snapshot(&nowhere(), at(100)).unwrap().counts;
     let expected = [("p", 8), ("q0", 1), ("q1", 1), ("q2", 1)];
     assert_eq!(counts, expected.map(|(policy, count)| (policy.to_owned(), count)).into());
 }
@@ -709,6 +719,7 @@ fn a_report_of_another_message_is_not_admitted(ledger: &SqliteLedger) {
             exercised: BTreeMap::new(),
             leans_on: Revoked::default(),
             learned: &NOTHING,
+            rests_on: RestsOn { of: &ask.conversation.0, conversation: &ask.conversation.1 },
             obligations: &ask.obligations,
         };
         nothing_was_written(ledger, ledger.admit(candidate));
@@ -731,7 +742,7 @@ fn a_grant_is_not_recorded_without_a_refusal(ledger: &SqliteLedger) {
 fn a_refusal_by_stage_10_before_the_ledger_is_recorded(ledger: &SqliteLedger) {
     let granted = example_body();
     let entry = Entry { admission_refusal: Some(Reason::ObligationUnsupported), ..refusal_entry(&granted) };
-    let report = ledger.record(entry).unwrap();
+    let report = ledger.record(entry).unwrap().unwrap();
     assert_eq!(report.envelope.outcome, DecisionOutcome::Refuse);
     assert_eq!(report.envelope.reason, Some(Reason::ObligationUnsupported));
     assert_eq!(report.envelope.wire_code, Some(WireCode::AuthorizationFailed));
@@ -740,7 +751,7 @@ fn a_refusal_by_stage_10_before_the_ledger_is_recorded(ledger: &SqliteLedger) {
 
 fn what_is_not_ours_is_recorded_as_such(ledger: &SqliteLedger) {
     let body = ReportBody { outcome: EvaluationOutcome::NotOurs, stage: Stage::Admit, ..example_body() };
-    let report = ledger.record(refusal_entry(&body)).unwrap();
+    let report = ledger.record(refusal_entry(&body)).unwrap().unwrap();
     assert_eq!((report.envelope.outcome, report.envelope.reason), (DecisionOutcome::NotOurs, None));
 }
 
@@ -758,7 +769,7 @@ fn rows_are_chained_without_gaps(ledger: &SqliteLedger) {
     assert_eq!((first.sequence(), report.envelope.sequence), (1, 1));
     assert_eq!(report.envelope.outcome, DecisionOutcome::Allow);
     assert_eq!(ledger.verify_chain().unwrap(), (1, first.row_hash()));
-    assert_eq!(ledger.record(refusal_entry(&body)).unwrap().envelope.sequence, 2);
+    assert_eq!(ledger.record(refusal_entry(&body)).unwrap().unwrap().envelope.sequence, 2);
     assert_eq!(refused(Ask::new("m").of(ledger)).2.envelope.sequence, 3);
     let (last, _) = admitted(Ask::new("n").of(ledger));
     assert_eq!(ledger.verify_chain().unwrap(), (4, last.row_hash()));
@@ -767,7 +778,7 @@ fn rows_are_chained_without_gaps(ledger: &SqliteLedger) {
 fn a_large_shacl_report_is_left_out(ledger: &SqliteLedger) {
     let large = "x".repeat(super::MAX_REPORT_BYTES);
     let body = ReportBody { shacl_report: Some(large), ..refused_body() };
-    let report = ledger.record(refusal_entry(&body)).unwrap();
+    let report = ledger.record(refusal_entry(&body)).unwrap().unwrap();
     assert_eq!(report.body, refused_body());
     assert_eq!(report.envelope.redacted, ["/body/shaclReport"]);
     ledger.verify_chain().unwrap();

@@ -12,14 +12,16 @@ mod conformance;
 mod sqlite;
 pub(crate) mod status_memory;
 
-pub use sqlite::SqliteLedger;
+pub use sqlite::{ListedExchange, SqliteLedger};
 pub use status_memory::{Learned, ListKey, ListMark, Revoked, RevokedEntry, RevokedPolicy, StatusMemory};
 
 use crate::audit::{DecisionReportV1, ReportBody};
 use crate::decision::Obligation;
 use crate::message::Digest;
+use crate::protocol::ProtocolHash;
+use crate::protocol::conversation::{ConversationKey, Exchange};
 use crate::refusal::Reason;
-use crate::request::Instant;
+use crate::request::{Conversation, Instant};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -63,7 +65,35 @@ pub struct LedgerSnapshot {
     pub memory: Arc<StatusMemory>,
     /// How often each policy's permissions were exercised, by the policy's id, a space and its assigner.
     pub counts: BTreeMap<String, u64>,
+    /// What holds in the conversation that was asked for.
+    pub conversation: Conversation,
 }
+
+/// The conversation that a decision belongs to, and what the decision rests on of it.
+#[derive(Debug, Clone, Copy)]
+pub struct RestsOn<'a> {
+    /// Which.
+    pub of: &'a ConversationKey,
+    /// What the ledger said of it.
+    pub conversation: &'a Conversation,
+}
+
+/// What the ledger did with a step of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Negotiated {
+    /// The step was taken, and this is the state now.
+    Settled(Exchange),
+    /// There was nothing to take the step from, and nothing has changed.
+    Nothing,
+    /// Another peer used the context first. Nothing has changed.
+    AnothersContext,
+    /// There is no room for another exchange of this peer, or of any. From now on, its prose is refused everywhere.
+    Full,
+}
+
+/// A step of a conversation: the state before (as it is at the instant of the step) gives the state after. `None`
+/// changes nothing.
+pub type Step<'a> = &'a mut dyn FnMut(Option<Exchange>) -> Option<Exchange>;
 
 /// A granted evaluation that asks to be recorded as an allow.
 #[derive(Debug)]
@@ -98,6 +128,8 @@ pub struct Candidate<'a> {
     pub leans_on: Revoked,
     /// What the evaluation learned. The lists that it relied on must still be the newest.
     pub learned: &'a Learned,
+    /// The conversation, which must still stand so.
+    pub rests_on: RestsOn<'a>,
     /// Duties of the permit.
     pub obligations: &'a BTreeSet<Obligation>,
 }
@@ -144,6 +176,8 @@ pub struct Entry<'a> {
     pub admission_refusal: Option<Reason>,
     /// What the evaluation learned.
     pub learned: &'a Learned,
+    /// For a message that is not ours: the conversation, which must still stand so.
+    pub rests_on: Option<RestsOn<'a>>,
 }
 
 /// Proof that a row is durable. Only a ledger of this crate makes one, and one row is good for one permit:
@@ -180,11 +214,11 @@ pub trait Ledger: Send + Sync + std::fmt::Debug {
     /// The domain that this ledger serves. It admits for no other: two ledgers need two domains.
     fn domain(&self) -> &str;
 
-    /// What admission will compare against, read before an evaluation.
+    /// What admission will compare against, read before an evaluation, with the conversation as it is at `now`.
     ///
     /// # Errors
     /// [`LedgerError`]
-    fn snapshot(&self) -> Result<LedgerSnapshot, LedgerError>;
+    fn snapshot(&self, of: &ConversationKey, now: Instant) -> Result<LedgerSnapshot, LedgerError>;
 
     /// In one transaction: re-checks the candidate, reserves its id, consumes its challenge, counts its permissions,
     /// appends its report and keeps what was learned; or records the refusal and keeps what was learned. Durable when it
@@ -194,11 +228,35 @@ pub trait Ledger: Send + Sync + std::fmt::Debug {
     /// [`LedgerError`]: nothing was written.
     fn admit(&self, candidate: Candidate<'_>) -> Result<Admission, LedgerError>;
 
-    /// Appends the report of a decision that reserves nothing, and keeps what was learned.
+    /// Appends the report of a decision that reserves nothing, and keeps what was learned. `None`: the conversation that it
+    /// rests on has changed, and nothing was written.
     ///
     /// # Errors
     /// [`LedgerError`]: nothing was written.
-    fn record(&self, entry: Entry<'_>) -> Result<DecisionReportV1, LedgerError>;
+    fn record(&self, entry: Entry<'_>) -> Result<Option<DecisionReportV1>, LedgerError>;
+
+    /// Takes one step of the exchange about `hash` in one transaction. Durable when it returns; an answer or offer leaves
+    /// only after it.
+    ///
+    /// # Errors
+    /// [`LedgerError`]: nothing was written.
+    fn negotiate(
+        &self,
+        of: &ConversationKey,
+        hash: &ProtocolHash,
+        now: Instant,
+        step: Step<'_>,
+    ) -> Result<Negotiated, LedgerError>;
+
+    /// The exchanges of a conversation as they are at `now`, in order of their hashes.
+    ///
+    /// # Errors
+    /// [`LedgerError`]
+    fn exchanges(
+        &self,
+        of: &ConversationKey,
+        now: Instant,
+    ) -> Result<Vec<(ProtocolHash, Exchange)>, LedgerError>;
 
     /// Remembers what the operator, or a revocation feed that it configured, says is revoked. It stays so.
     ///

@@ -6,18 +6,24 @@
 //! message that was refused counts as allowed, never the reverse.)
 
 mod admission;
+mod conversations;
 mod remembered;
 mod schema;
 #[cfg(test)]
 mod tests;
 
 use super::chain::{ChainVerifier, Row, first_link};
-use super::{Admission, Candidate, Entry, Ledger, LedgerError, LedgerSnapshot, ListKey, Revoked};
+use super::{
+    Admission, Candidate, Entry, Ledger, LedgerError, LedgerSnapshot, ListKey, Negotiated, Revoked, Step,
+};
 use crate::audit::{DecisionOutcome, DecisionReportV1, EvaluationOutcome};
 use crate::message::Digest;
-use crate::request::Instant;
+use crate::protocol::ProtocolHash;
+use crate::protocol::conversation::{ConversationKey, Exchange};
+use crate::request::{Instant, Peer};
 use admission::{Finding, Verdict};
 use chrono::TimeDelta;
+pub use conversations::ListedExchange;
 use remembered::Remembered;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::fs;
@@ -109,6 +115,27 @@ impl SqliteLedger {
         transaction.execute("UPDATE meta SET floor_us = max(coalesce(floor_us, ?1), ?1)", (floor,))?;
         transaction.commit()?;
         Ok(())
+    }
+
+    /// Every exchange of every conversation, as it was written: an offer or agreement may have run out since.
+    ///
+    /// # Errors
+    /// [`LedgerError`]
+    pub fn conversations(&self) -> Result<Vec<ListedExchange>, LedgerError> {
+        conversations::all(&*self.lock()?)
+    }
+
+    /// Forgets every exchange of a peer, and gives their number: the operator's decision that it starts anew, in prose if
+    /// it likes. Nothing else lets prose in again where a protocol was required.
+    ///
+    /// # Errors
+    /// [`LedgerError`]: nothing was written.
+    pub fn forget_conversations(&self, peer: &Peer) -> Result<usize, LedgerError> {
+        let mut connection = self.lock()?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let forgotten = conversations::forget(&transaction, peer)?;
+        transaction.commit()?;
+        Ok(forgotten)
     }
 
     /// Verifies every row of the chain, first to last, and gives the last one's number (0: no rows) and hash. It holds
@@ -219,7 +246,7 @@ impl Ledger for SqliteLedger {
         &self.domain
     }
 
-    fn snapshot(&self) -> Result<LedgerSnapshot, LedgerError> {
+    fn snapshot(&self, of: &ConversationKey, now: Instant) -> Result<LedgerSnapshot, LedgerError> {
         let mut connection = self.lock()?;
         let transaction = connection.transaction()?;
         let memory = self
@@ -231,7 +258,8 @@ impl Ledger for SqliteLedger {
             .prepare_cached("SELECT policy, exercised FROM counts")?
             .query_and_then((), |row| Ok((row.get(0)?, read_u64(row.get(1)?)?)))?
             .collect::<Result<_, LedgerError>>()?;
-        Ok(LedgerSnapshot { memory, counts })
+        let conversation = conversations::conversation(&transaction, of, now)?;
+        Ok(LedgerSnapshot { memory, counts, conversation })
     }
 
     fn admit(&self, candidate: Candidate<'_>) -> Result<Admission, LedgerError> {
@@ -265,17 +293,46 @@ impl Ledger for SqliteLedger {
         })
     }
 
-    fn record(&self, entry: Entry<'_>) -> Result<DecisionReportV1, LedgerError> {
-        let (body, now, learned) = (entry.body, entry.now, entry.learned);
+    fn record(&self, entry: Entry<'_>) -> Result<Option<DecisionReportV1>, LedgerError> {
+        let (body, now, learned, rests_on) = (entry.body, entry.now, entry.learned, entry.rests_on);
         let verdict = Verdict::of_entry(entry)?;
         let mut connection = self.lock()?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if let Some(rests_on) = rests_on
+            && admission::has_moved(&transaction, rests_on, now)?
+        {
+            return Ok(None);
+        }
         let meta = Meta::read(&transaction)?;
         let (_, report) = admission::append(&transaction, &meta, body, verdict)?;
         remembered::learn(&transaction, learned, now)?;
         admission::raise_high_water(&transaction, now)?;
         transaction.commit()?;
-        Ok(report)
+        Ok(Some(report))
+    }
+
+    fn negotiate(
+        &self,
+        of: &ConversationKey,
+        hash: &ProtocolHash,
+        now: Instant,
+        step: Step<'_>,
+    ) -> Result<Negotiated, LedgerError> {
+        let mut connection = self.lock()?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let negotiated = conversations::negotiate(&transaction, of, hash, now, step)?;
+        transaction.commit()?;
+        Ok(negotiated)
+    }
+
+    fn exchanges(
+        &self,
+        of: &ConversationKey,
+        now: Instant,
+    ) -> Result<Vec<(ProtocolHash, Exchange)>, LedgerError> {
+        let mut connection = self.lock()?;
+        let transaction = connection.transaction()?;
+        conversations::exchanges(&transaction, of, now)
     }
 
     fn mark_revoked(&self, revoked: &Revoked) -> Result<(), LedgerError> {

@@ -3,8 +3,9 @@
 use super::form::{Form, Part, malformed};
 use super::strict_json::{self, JsonError};
 use super::{Admitted, Digest, Envelope, MessageFacts, PresentationPart, RdfPart, Rest, UnjudgedPart};
-use crate::config::Config;
+use crate::config::{Config, StickyRequired};
 use crate::limits::Limits;
+use crate::protocol::conversation::Role;
 use crate::rdf::RdfMediaType;
 use crate::refusal::{Reason, Refusal, Stage};
 use crate::request::{CallerFacts, MessageInput, Request};
@@ -51,13 +52,7 @@ pub(crate) fn admit(message: Message, request: &Request, config: &Config) -> Res
     let Message { facts, form } = message;
     let sorted = Sorted::of(&form, &config.limits)?;
     if sorted.is_empty() {
-        if config.extension_required && !is_active(&request.facts) {
-            return Err(not_active());
-        }
-        if request.snapshot.conversation.prose_forbidden {
-            return Err(Refusal::new(Stage::Admit, Reason::ProtocolRequired)
-                .detail("the message carries no part of the extension"));
-        }
+        check_prose(&facts, Role::Agent, request, config)?;
         return Ok(Admitted::NotOurs);
     }
     check_tagged_and_active(&form, &request.facts)?;
@@ -77,6 +72,36 @@ pub(crate) fn admit(message: Message, request: &Request, config: &Config) -> Res
             Envelope { rest: Rest { message, without }, presentation, ..envelope }
         }
     })))
+}
+
+/// Whether a message without a part of the extension may be said in its conversation (`message-binding.md` 5), to us as
+/// `role`.
+///
+/// # Errors
+/// `EXTENSION_NOT_ACTIVE` where our card requires it, `PROTOCOL_REQUIRED`.
+pub(crate) fn check_prose(
+    facts: &MessageFacts,
+    role: Role,
+    request: &Request,
+    config: &Config,
+) -> Result<(), Refusal> {
+    if role == Role::Agent && config.extension_required && !is_active(&request.facts) {
+        return Err(not_active());
+    }
+    let conversation = &request.snapshot.conversation;
+    // A task belongs to one context. Where nobody says to which, it may be one that prose is refused in.
+    let task_of_any_context = facts.task_id.is_some() && facts.context.is_none();
+    let everywhere = config.sticky_required == StickyRequired::Peer || task_of_any_context;
+    let why = if conversation.of_another_peer {
+        "the context is another peer's"
+    } else if conversation.prose_forbidden || request.facts.prose_forbidden {
+        "the message carries no part of the extension"
+    } else if conversation.prose_forbidden_elsewhere && everywhere {
+        "the message carries no part of the extension, which this peer must use"
+    } else {
+        return Ok(());
+    };
+    Err(Refusal::new(Stage::Admit, Reason::ProtocolRequired).detail(why))
 }
 
 /// A message that has a part of the extension lists it, and its request has activated it (ACT-2, DECL-4).

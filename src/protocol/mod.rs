@@ -1,8 +1,10 @@
-//! Protocol Documents: read, hashed, pinned, and found again by their hash; and the upgrade handshake's codec.
+//! Protocol Documents: read, hashed, pinned, and found again by their hash; the upgrade handshake's codec, and the state
+//! of each conversation.
 //!
 //! A document is trusted because its graph hashes to a pin of the configuration, never because of a name, a URL or a
 //! file (HASH-1, SEC-11). The hash is recomputed each time one is loaded.
 
+pub mod conversation;
 mod document;
 pub mod handshake;
 mod hash;

@@ -19,6 +19,11 @@ impl ProtocolRegistry {
         self.documents.insert(document.hash().clone(), Arc::new(document));
     }
 
+    /// The document of a hash.
+    pub fn find(&self, hash: &ProtocolHash) -> Option<&Arc<ProtocolDocument>> {
+        self.documents.get(hash)
+    }
+
     /// The documents, in order of their hashes.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<ProtocolDocument>> {
         self.documents.values()
@@ -39,8 +44,9 @@ impl ProtocolRegistry {
         let seen = |refusal: Refusal| refusal.with(|evidence| evidence.seen = Some(claim.to_owned()));
         let hash: ProtocolHash = claim.parse().map_err(|_| seen(refuse(Reason::HashPrefixUnknown)))?;
         let document = self.documents.get(&hash).ok_or_else(|| seen(refuse(Reason::UnknownProtocol)))?;
-        // One answer for both: who may not speak a document does not learn that it is here.
-        if !document.settings.declared && !conversation.agreed.contains(hash.as_str()) {
+        let known = document.settings.declared || conversation.agreed.contains(hash.as_str());
+        // One answer for all: who may not speak a document does not learn that it is here.
+        if !known || conversation.of_another_peer {
             return Err(seen(refuse(Reason::UnknownProtocol)));
         }
         Ok(Arc::clone(document))

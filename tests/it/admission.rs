@@ -6,8 +6,10 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
 use writgate::ledger::{Ledger, Revoked, RevokedPolicy, SqliteLedger};
+use writgate::protocol::ProtocolHash;
+use writgate::protocol::conversation::{ConversationKey, Exchange};
 use writgate::worked_example::{ALICE, Ask, DOMAIN, MANDATE_POLICY};
-use writgate::{Decision, Engine, Obligation, Reason};
+use writgate::{Decision, Engine, Instant, Obligation, Reason};
 
 /// A ledger file of its own for each test, removed at its end.
 struct LedgerFile(PathBuf);
@@ -479,9 +481,13 @@ impl Ledger for Panicking {
         self.0.domain()
     }
 
-    fn snapshot(&self) -> Result<writgate::ledger::LedgerSnapshot, writgate::ledger::LedgerError> {
+    fn snapshot(
+        &self,
+        of: &ConversationKey,
+        now: Instant,
+    ) -> Result<writgate::ledger::LedgerSnapshot, writgate::ledger::LedgerError> {
         assert_ne!(self.1, "snapshot");
-        self.0.snapshot()
+        self.0.snapshot(of, now)
     }
 
     fn admit(
@@ -495,9 +501,27 @@ impl Ledger for Panicking {
     fn record(
         &self,
         entry: writgate::ledger::Entry<'_>,
-    ) -> Result<writgate::audit::DecisionReportV1, writgate::ledger::LedgerError> {
+    ) -> Result<Option<writgate::audit::DecisionReportV1>, writgate::ledger::LedgerError> {
         assert_ne!(self.1, "record");
         self.0.record(entry)
+    }
+
+    fn negotiate(
+        &self,
+        of: &ConversationKey,
+        hash: &ProtocolHash,
+        now: Instant,
+        step: writgate::ledger::Step<'_>,
+    ) -> Result<writgate::ledger::Negotiated, writgate::ledger::LedgerError> {
+        self.0.negotiate(of, hash, now, step)
+    }
+
+    fn exchanges(
+        &self,
+        of: &ConversationKey,
+        now: Instant,
+    ) -> Result<Vec<(ProtocolHash, Exchange)>, writgate::ledger::LedgerError> {
+        self.0.exchanges(of, now)
     }
 
     fn mark_revoked(&self, revoked: &writgate::ledger::Revoked) -> Result<(), writgate::ledger::LedgerError> {

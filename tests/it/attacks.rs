@@ -440,7 +440,7 @@ fn a_count_anywhere_in_a_chain_is_kept_by_admission() {
         let third = decide(3);
         assert_eq!(refused(&third).reason(), Reason::PolicyDenied, "hop {counted}");
         assert_eq!(refused(&third).evidence().hop, Some(counted));
-        let counts = engine.snapshot(noon() + TimeDelta::seconds(1)).unwrap().counts;
+        let counts = engine.snapshot(&world().facts(), noon() + TimeDelta::seconds(1)).unwrap().counts;
         assert_eq!(counts.len(), 3, "{counts:?}");
         assert!(counts.values().all(|count| *count == 2), "{counts:?}");
     }

@@ -49,7 +49,7 @@ impl Case {
 
     fn judge(&self, message: &Value) -> Option<Reason> {
         let engine = engine_with(self.config.clone());
-        let snapshot = engine.snapshot(noon()).unwrap();
+        let snapshot = engine.snapshot(&world().facts(), noon()).unwrap();
         let evaluation = Judge { facts: world().facts(), engine, snapshot }.message(message);
         let reason = evaluation.report.reason;
         assert_eq!(reason.is_none(), matches!(evaluation.outcome, Outcome::Granted(_)));

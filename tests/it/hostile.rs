@@ -157,7 +157,7 @@ fn the_facts_of_the_caller_are_not_taken_from_the_message() {
 
 fn evaluate_typed(message: a2a::Message) -> Evaluation {
     let engine = engine();
-    let snapshot = engine.snapshot(noon()).unwrap();
+    let snapshot = engine.snapshot(&world().facts(), noon()).unwrap();
     let message = MessageInput::Typed(Box::new(message));
     let request = Request { message, facts: world().facts(), snapshot };
     let evaluation = engine.evaluate(&request);

@@ -387,7 +387,7 @@ fn status_lists_of_digital_bazaars_libraries_are_judged() {
         draft.changes = vec![(&["credentialStatus"], entry(purpose, index))];
         let ask = Ask { credentials: vec![draft.issue().unwrap()], ..grant() };
         let engine = support::engine();
-        let mut snapshot = engine.snapshot(noon()).unwrap();
+        let mut snapshot = engine.snapshot(&world().facts(), noon()).unwrap();
         let mut lists = StatusLists::default();
         lists.insert(LIST, list.to_string(), "application/vc", noon());
         snapshot.status_lists = Arc::new(lists);

@@ -51,7 +51,7 @@ fn jose_grant() -> Ask {
 /// Evaluates at noon, with whatever is different about the request.
 fn evaluate_as(message: &Value, change: impl FnOnce(&mut Request)) -> Evaluation {
     static ENGINE: LazyLock<Engine> = LazyLock::new(engine);
-    let snapshot = ENGINE.snapshot(noon()).unwrap();
+    let snapshot = ENGINE.snapshot(&world().facts(), noon()).unwrap();
     let mut request = Request { message: octets(message), facts: world().facts(), snapshot };
     change(&mut request);
     ENGINE.evaluate(&request)

@@ -266,7 +266,7 @@ fn composed() -> Ask {
 
 fn judge() -> Judge {
     let engine = engine();
-    let snapshot = engine.snapshot(noon()).unwrap();
+    let snapshot = engine.snapshot(&world().facts(), noon()).unwrap();
     Judge { facts: world().facts(), engine, snapshot }
 }
 

@@ -93,7 +93,7 @@ static REFUSED: LazyLock<Case> = LazyLock::new(|| {
 /// Two chains of one hop.
 static COMPOSED: LazyLock<Case> = LazyLock::new(|| {
     let engine = engine();
-    let snapshot = engine.snapshot(noon()).unwrap();
+    let snapshot = engine.snapshot(&world().facts(), noon()).unwrap();
     let judge = Judge { facts: world().facts(), engine, snapshot };
     Case::new(judge, composed().message().unwrap())
 });

@@ -7,7 +7,7 @@ use writgate::worked_example::{Ask, MANDATE_POLICY, MandateDraft};
 use writgate::{Engine, Evaluation, Request};
 
 fn evaluate_on(engine: &Engine, message: &Value) -> Evaluation {
-    let snapshot = engine.snapshot(noon()).unwrap();
+    let snapshot = engine.snapshot(&world().facts(), noon()).unwrap();
     engine.evaluate(&Request { message: octets(message), facts: world().facts(), snapshot })
 }
 

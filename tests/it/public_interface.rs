@@ -37,7 +37,7 @@ fn a_message_that_the_caller_parsed_is_judged_alike_and_marked() {
     let message = grant().message().unwrap();
     let typed: a2a::Message = serde_json::from_value(message).unwrap();
     let engine = support::engine();
-    let snapshot = engine.snapshot(noon()).unwrap();
+    let snapshot = engine.snapshot(&world().facts(), noon()).unwrap();
     let evaluation = engine.evaluate(&Request {
         message: MessageInput::Typed(Box::new(typed)),
         facts: world().facts(),
@@ -161,7 +161,11 @@ fn every_refusal_is_explained_and_nothing_else_is() {
     let engine = support::engine();
     for case in std::fs::read_dir(suite).unwrap() {
         let message = MessageInput::Bytes(std::fs::read(case.unwrap().path().join("message.json")).unwrap());
-        let request = Request { message, facts: world().facts(), snapshot: engine.snapshot(noon()).unwrap() };
+        let request = Request {
+            message,
+            facts: world().facts(),
+            snapshot: engine.snapshot(&world().facts(), noon()).unwrap(),
+        };
         let explanation = engine.explain(&request);
         match engine.evaluate(&request).outcome {
             Outcome::Refused(refusal) => {
@@ -174,7 +178,11 @@ fn every_refusal_is_explained_and_nothing_else_is() {
     let mut ask = grant();
     ask.intent.0 = Intent::grant(NOTES, "https://carol.example/profile#me").turtle();
     let message = octets(&ask.message().unwrap());
-    let request = Request { message, facts: world().facts(), snapshot: engine.snapshot(noon()).unwrap() };
+    let request = Request {
+        message,
+        facts: world().facts(),
+        snapshot: engine.snapshot(&world().facts(), noon()).unwrap(),
+    };
     let explanation = engine.explain(&request).unwrap();
     assert!(explanation.unmet[0].asked.starts_with("recipient "), "{explanation:?}");
     assert!(explanation.change.contains("the policies would permit it"), "{explanation:?}");

@@ -559,7 +559,8 @@ fn a_revocation_in_a_message_revokes_nothing() {
     ask.intent.0.push_str(&statement(MANDATE_POLICY));
     decide(&server.engine(), &ask);
     server.allows(&mandate);
-    assert_eq!(server.ledger.snapshot().unwrap().memory.revoked, Default::default());
+    let memory = server.engine().snapshot(&world().facts(), noon()).unwrap().memory;
+    assert_eq!(memory.revoked, Default::default());
 }
 
 #[test]
@@ -776,7 +777,7 @@ fn what_was_learned_before_is_part_of_the_snapshot() {
     let mut facts = world().facts();
     facts.challenge = Some(ask.nonce.clone());
     let message = octets(&ask.message().unwrap());
-    let snapshot = engine.snapshot(noon()).unwrap();
+    let snapshot = engine.snapshot(&world().facts(), noon()).unwrap();
     let request = writgate::Request { message, facts, snapshot };
     let first = engine.evaluate(&request);
     assert_allowed(&decide(&engine, &ask));

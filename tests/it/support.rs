@@ -75,8 +75,7 @@ pub fn evaluate(octets: impl Into<Vec<u8>>) -> Evaluation {
 
 pub fn evaluate_with(octets: impl Into<Vec<u8>>, facts: CallerFacts) -> Evaluation {
     let engine = engine();
-    let mut snapshot = engine.snapshot(noon()).unwrap();
-    snapshot.conversation = facts.conversation.clone();
+    let snapshot = engine.snapshot(&facts, noon()).unwrap();
     engine.evaluate(&Request { message: MessageInput::Bytes(octets.into()), facts, snapshot })
 }
 

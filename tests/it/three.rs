@@ -206,7 +206,7 @@ impl Three {
     }
 
     pub fn snapshot(&self, engine: &Engine) -> Snapshot {
-        let mut snapshot = engine.snapshot(noon()).unwrap();
+        let mut snapshot = engine.snapshot(&world().facts(), noon()).unwrap();
         snapshot.status_lists = Arc::new(self.lists.clone());
         snapshot
     }

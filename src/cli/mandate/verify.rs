@@ -15,9 +15,10 @@ use crate::mandate::odrl::{PolicyGrant, action_of_name, before_any_request, term
 use crate::message::action::ActionUnderTest;
 use crate::message::target::is_normal;
 use crate::message::{ActionsUnderTest, RdfPart};
+use crate::protocol::conversation::{ConversationKey, Role};
 use crate::rdf::Budget;
 use crate::refusal::{Evidence, Phase, Reason, Refusal, Stage};
-use crate::request::{Actor, CallerFacts, Instant, MessageInput, Request, Snapshot};
+use crate::request::{Actor, CallerFacts, Instant, MessageInput, Peer, Request, Snapshot};
 use oxrdf::Term;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -151,7 +152,7 @@ fn configured(path: &std::path::Path, at: Instant) -> Result<(Config, Snapshot),
         false => SqliteLedger::in_memory(config.default_domain(), at, config.skew())?,
     };
     let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
-    let snapshot = engine.snapshot(at)?;
+    let snapshot = engine.snapshot_of(&nobody(), at)?;
     Ok((engine.config().clone(), snapshot))
 }
 
@@ -171,8 +172,13 @@ fn of_root(root: &str, arguments: &Arguments, at: Instant) -> Result<(Config, Sn
     let config = builder.build()?;
     let ledger = SqliteLedger::in_memory(config.default_domain(), at, config.skew())?;
     let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
-    let snapshot = engine.snapshot(at)?;
+    let snapshot = engine.snapshot_of(&nobody(), at)?;
     Ok((engine.config().clone(), snapshot))
+}
+
+/// No message is judged, so there is no conversation.
+fn nobody() -> ConversationKey {
+    ConversationKey { role: Role::Agent, peer: Peer::Unauthenticated, context: None }
 }
 
 /// Nothing is owned here, and nobody asks here: the root is given.

@@ -58,14 +58,13 @@ pub(super) fn run(input: &Value, folder: &Folder) -> Result<Value, Failure> {
     let config = ConfigFile::read(&folder.suite.join(config))?.load(moment.instant)?;
     let ledger = SqliteLedger::in_memory(config.default_domain(), moment.instant, config.skew())?;
     let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
-    let mut snapshot = Snapshot {
-        counts: moment.counts,
-        conversation: conversation(&facts),
-        ..engine.snapshot(moment.instant)?
-    };
+    let conversation = conversation(&facts);
+    let facts = caller_facts(facts);
+    let mut snapshot =
+        Snapshot { counts: moment.counts, conversation, ..engine.snapshot(&facts, moment.instant)? };
     Arc::make_mut(&mut snapshot.memory).revoked.ids.extend(moment.revoked);
     let message = MessageInput::Bytes(folder.octets(text(input, "message")?)?);
-    let evaluation = engine.evaluate(&Request { message, facts: caller_facts(facts), snapshot });
+    let evaluation = engine.evaluate(&Request { message, facts, snapshot });
     Ok(match evaluation.outcome {
         Outcome::Granted(grant) => json!({
             "outcome": "granted",
@@ -82,13 +81,17 @@ pub(super) fn run(input: &Value, folder: &Folder) -> Result<Value, Failure> {
 }
 
 fn conversation(facts: &Facts) -> Conversation {
-    Conversation { agreed: facts.agreed.clone(), prose_forbidden: facts.prose_forbidden }
+    Conversation {
+        agreed: facts.agreed.clone(),
+        prose_forbidden: facts.prose_forbidden,
+        ..Conversation::default()
+    }
 }
 
 fn caller_facts(facts: Facts) -> CallerFacts {
     CallerFacts {
-        conversation: conversation(&facts),
-        peer: facts.peer,
+        prose_forbidden: facts.prose_forbidden,
+        peer: facts.peer.into(),
         context: facts.context,
         actor: facts.actor.map_or(Actor::Unauthenticated, Actor::Authenticated),
         activated: facts.activated.unwrap_or_else(|| [EXTENSION.to_owned()].into()),

@@ -54,7 +54,9 @@ impl Example {
 
     fn request_of(&self, engine: &Engine, message: &Value) -> Request {
         let message = MessageInput::Bytes(serde_json::to_vec(message).unwrap());
-        Request { message, facts: self.world.facts(), snapshot: engine.snapshot(self.now).unwrap() }
+        let facts = self.world.facts();
+        let snapshot = engine.snapshot(&facts, self.now).unwrap();
+        Request { message, facts, snapshot }
     }
 
     /// An engine that knows the papers of the usual message.

@@ -58,7 +58,7 @@ fn evaluate(embedded: bool, change: impl FnOnce(&mut Value, &mut Config)) -> Eva
     let message = serde_json::to_vec(&ask.with_presentation(Some(presentation))).unwrap();
     let ledger = SqliteLedger::in_memory(config.default_domain(), at, config.skew()).unwrap();
     let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock)).unwrap();
-    let snapshot = engine.snapshot(at).unwrap();
+    let snapshot = engine.snapshot(&world.facts(), at).unwrap();
     engine.evaluate(&Request { message: MessageInput::Bytes(message), facts: world.facts(), snapshot })
 }
 
@@ -200,7 +200,7 @@ fn a_context_free_paper_written_in_json_ld_is_not_one_of_json_ld() {
         let message = serde_json::to_vec(&ask.message().unwrap()).unwrap();
         let ledger = SqliteLedger::in_memory(config.default_domain(), at, config.skew()).unwrap();
         let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock)).unwrap();
-        let snapshot = engine.snapshot(at).unwrap();
+        let snapshot = engine.snapshot(&world.facts(), at).unwrap();
         let request = Request { message: MessageInput::Bytes(message), facts: world.facts(), snapshot };
         assert_eq!(refusal(&engine.evaluate(&request)), Some(Reason::UnknownCryptosuite));
     }

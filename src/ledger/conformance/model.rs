@@ -124,7 +124,7 @@ proptest! {
         for step in &steps {
             prop_assert_eq!(apply(&ledger, step), model.take(step));
         }
-        let snapshot = ledger.snapshot().unwrap();
+        let snapshot = ledger.snapshot(&nowhere(), at(100)).unwrap();
         prop_assert_eq!((snapshot.counts, snapshot.memory.revoked.ids.clone()), (model.counts, model.revoked));
         prop_assert_eq!(ledger.verify_chain().unwrap().0, model.rows);
     }

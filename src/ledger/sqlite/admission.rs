@@ -1,9 +1,9 @@
 //! The steps of admission, each within the caller's one transaction.
 
-use super::{Meta, micros, remembered};
+use super::{Meta, conversations, micros, remembered};
 use crate::audit::{DecisionOutcome, DecisionReportV1, EvaluationOutcome, ReportBody, ReportEnvelope};
 use crate::ledger::chain::{first_link, row_hash};
-use crate::ledger::{Candidate, Entry, LedgerError, MAX_REPORT_BYTES, Recorded};
+use crate::ledger::{Candidate, Entry, LedgerError, MAX_REPORT_BYTES, Recorded, RestsOn};
 use crate::message::Digest;
 use crate::message::digest::jcs;
 use crate::refusal::{Reason, Stage};
@@ -50,10 +50,20 @@ pub(super) fn judge(
         || remembered::any_revoked(transaction, &candidate.leans_on)?
         || remembered::any_list_moved(transaction, candidate.learned)?
         || any_count_moved(transaction, candidate)?
+        || has_moved(transaction, candidate.rests_on, candidate.now)?
     {
         return Ok(Finding::Stale);
     }
     Ok(Finding::Clear)
+}
+
+/// Whether the conversation is no longer what a decision rests on.
+pub(super) fn has_moved(
+    transaction: &Transaction<'_>,
+    rests_on: RestsOn<'_>,
+    now: Instant,
+) -> Result<bool, LedgerError> {
+    Ok(conversations::conversation(transaction, rests_on.of, now)? != *rests_on.conversation)
 }
 
 /// Whether `now` is below the highest instant that the ledger has seen, by more than the skew.
@@ -251,7 +261,7 @@ pub(super) fn raise_high_water(transaction: &Transaction<'_>, now: Instant) -> R
 }
 
 /// A context as a key: no context is not the empty context, and neither is NULL.
-fn context_key(context: Option<&str>) -> String {
+pub(super) fn context_key(context: Option<&str>) -> String {
     match context {
         None => "-".to_owned(),
         Some(context) => format!("={context}"),

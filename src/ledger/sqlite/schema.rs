@@ -6,8 +6,9 @@ use rusqlite::{Connection, TransactionBehavior};
 /// Marks a SQLite file as a Writgate ledger ("Wrgt").
 const APPLICATION_ID: i32 = 0x5772_6774;
 
-/// The version of the tables: [`FIRST_TABLES`] and [`STATUS_TABLES`]. Any change of them raises it.
-const SCHEMA_VERSION: i32 = 2;
+/// The version of the tables: [`FIRST_TABLES`], [`STATUS_TABLES`] and [`CONVERSATION_TABLES`]. Any change of them raises
+/// it.
+const SCHEMA_VERSION: i32 = 3;
 
 /// The tables of version 1. Instants are microseconds since 1970 in UTC.
 ///
@@ -90,6 +91,29 @@ CREATE TABLE status_memory (
 INSERT INTO status_memory (only_row, version) VALUES (1, 0);
 ";
 
+/// What version 3 added: the exchanges of conversations. `context` is written as in `messages`. `bound_peers` names peers
+/// of which exchanges were forgotten that kept prose out; the empty name is everybody.
+pub(super) const CONVERSATION_TABLES: &str = "\
+CREATE TABLE exchanges (
+    role TEXT NOT NULL CHECK (role IN ('agent', 'client')),
+    context TEXT NOT NULL,
+    peer TEXT NOT NULL,
+    protocol_hash TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('offered', 'active', 'declined', 'aborted')),
+    required INTEGER NOT NULL CHECK (required IN (0, 1)),
+    until_us INTEGER,
+    offer TEXT,
+    changed_us INTEGER NOT NULL,
+    PRIMARY KEY (role, context, peer, protocol_hash)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX exchanges_of_peer ON exchanges (role, peer, required, until_us);
+CREATE TABLE bound_peers (
+    role TEXT NOT NULL CHECK (role IN ('agent', 'client')),
+    peer TEXT NOT NULL,
+    PRIMARY KEY (role, peer)
+) STRICT, WITHOUT ROWID;
+";
+
 /// Writes the tables and the ledger's identity, all or nothing.
 pub(super) fn create(
     connection: &mut Connection,
@@ -100,6 +124,7 @@ pub(super) fn create(
     let transaction = connection.transaction()?;
     transaction.execute_batch(FIRST_TABLES)?;
     transaction.execute_batch(STATUS_TABLES)?;
+    transaction.execute_batch(CONVERSATION_TABLES)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     transaction.execute(
@@ -115,7 +140,7 @@ pub(super) fn create(
 pub(super) fn check(connection: &Connection) -> Result<(), LedgerError> {
     is_ledger(connection)?;
     match version(connection)? {
-        SCHEMA_VERSION => unaltered(connection, &[FIRST_TABLES, STATUS_TABLES]),
+        SCHEMA_VERSION => unaltered(connection, &[FIRST_TABLES, STATUS_TABLES, CONVERSATION_TABLES]),
         version => Err(unknown_version(version)),
     }
 }
@@ -126,14 +151,20 @@ pub(super) fn check(connection: &Connection) -> Result<(), LedgerError> {
 /// A file that [`check`] would refuse for what it was.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), LedgerError> {
     is_ledger(connection)?;
-    if version(connection)? != 1 {
+    if !matches!(version(connection)?, 1 | 2) {
         return check(connection);
     }
     // Another process may do the same at the same time: what counts is what holds once the file is ours.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if version(&transaction)? == 1 {
+    let earlier = version(&transaction)?;
+    if earlier == 1 {
         unaltered(&transaction, &[FIRST_TABLES])?;
         transaction.execute_batch(STATUS_TABLES)?;
+    } else if earlier == 2 {
+        unaltered(&transaction, &[FIRST_TABLES, STATUS_TABLES])?;
+    }
+    if earlier < SCHEMA_VERSION {
+        transaction.execute_batch(CONVERSATION_TABLES)?;
         transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     }
     transaction.commit()?;

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::ledger::conformance::{
-    Ask, DOMAIN, Folder, SKEW, admitted, at, entry, ids, list, once, one_of_each, refuse_with, refused,
-    relies_on,
+    Ask, DOMAIN, Folder, SKEW, admitted, at, entry, ids, list, nowhere, once, one_of_each, refuse_with,
+    refused, relies_on,
 };
 use crate::ledger::status_memory::REVOKED_IN_ALL;
 use crate::ledger::{Learned, StatusMemory};
@@ -36,7 +36,7 @@ fn what_was_allowed_survives_reopening() {
     assert_eq!((reason, earlier), (Reason::DuplicateMessage, Some(report.envelope.decision_id)));
     let other = Ask::new("n").but(|ask| ask.challenge = Ask::new("m").challenge);
     assert_eq!(refused(other.of(&ledger)).0, Reason::ChallengeUsed);
-    assert_eq!(ledger.snapshot().unwrap().counts, [("p".to_owned(), 1)].into());
+    assert_eq!(ledger.snapshot(&nowhere(), at(100)).unwrap().counts, [("p".to_owned(), 1)].into());
     let behind = Ask::new("o").but(|ask| ask.now = at(39));
     assert_eq!(refused(behind.of(&ledger)).0, Reason::ClockSteppedBack);
     assert_eq!((first.sequence(), ledger.verify_chain().unwrap().0), (1, 4));
@@ -141,11 +141,11 @@ fn what_is_not_this_ledger_is_not_opened() {
     std::fs::remove_file(folder.file()).unwrap();
     drop(folder.ledger());
     unusable(SqliteLedger::open(&folder.file(), "https://other.example/", SKEW), "domain");
-    raw(&folder).pragma_update(None, "user_version", 3).unwrap();
+    raw(&folder).pragma_update(None, "user_version", 4).unwrap();
     unusable(open(), "newer");
     raw(&folder).pragma_update(None, "user_version", 0).unwrap();
     unusable(open(), "unknown");
-    raw(&folder).pragma_update(None, "user_version", 2).unwrap();
+    raw(&folder).pragma_update(None, "user_version", 3).unwrap();
     open().unwrap();
     raw(&folder).pragma_update(None, "application_id", 7).unwrap();
     unusable(open(), "not a Writgate ledger");
@@ -159,7 +159,8 @@ fn first_version() -> (Folder, u64) {
     ledger.mark_revoked(&ids(&["r"])).unwrap();
     drop(ledger);
     let connection = raw(&folder);
-    for table in ["revoked_policies", "revoked_entries", "accepted_lists", "wanted_lists", "status_memory"] {
+    let since = ["revoked_policies", "revoked_entries", "accepted_lists", "wanted_lists", "status_memory"];
+    for table in since.into_iter().chain(["exchanges", "bound_peers"]) {
         connection.execute_batch(&format!("DROP TABLE {table}")).unwrap();
     }
     connection.pragma_update(None, "user_version", 1).unwrap();
@@ -186,13 +187,13 @@ fn a_ledger_of_version_1_is_brought_up_and_forgets_nothing() {
     let (folder, rows) = first_version();
     let ledger = folder.reopened();
     assert_eq!(refused(Ask::new("m").of(&ledger)).0, Reason::DuplicateMessage);
-    assert_eq!(ledger.snapshot().unwrap().memory.revoked, ids(&["r"]));
+    assert_eq!(ledger.snapshot(&nowhere(), at(100)).unwrap().memory.revoked, ids(&["r"]));
     refuse_with(&ledger, &relies_on(Some(0), "a", 10));
-    assert_eq!(ledger.snapshot().unwrap().memory.lists.len(), 1);
+    assert_eq!(ledger.snapshot(&nowhere(), at(100)).unwrap().memory.lists.len(), 1);
     drop(ledger);
     // And it stays one of this version.
     let ledger = folder.reopened();
-    assert_eq!(ledger.snapshot().unwrap().memory.lists.len(), 1);
+    assert_eq!(ledger.snapshot(&nowhere(), at(100)).unwrap().memory.lists.len(), 1);
     assert_eq!(ledger.verify_chain().unwrap().0, rows + 2);
 }
 
@@ -217,7 +218,12 @@ fn many_processes_bring_up_one_ledger_once() {
     let (folder, _) = first_version();
     std::thread::scope(|scope| {
         for _ in 0..8 {
-            scope.spawn(|| assert_eq!(folder.reopened().snapshot().unwrap().memory.revoked, ids(&["r"])));
+            scope.spawn(|| {
+                assert_eq!(
+                    folder.reopened().snapshot(&nowhere(), at(100)).unwrap().memory.revoked,
+                    ids(&["r"])
+                )
+            });
         }
     });
 }
@@ -226,7 +232,7 @@ fn many_processes_bring_up_one_ledger_once() {
 fn a_snapshot_sees_what_another_connection_learned() {
     let folder = Folder::new();
     let (one, other) = (folder.ledger(), folder.reopened());
-    let memory = |ledger: &SqliteLedger| ledger.snapshot().unwrap().memory;
+    let memory = |ledger: &SqliteLedger| ledger.snapshot(&nowhere(), at(100)).unwrap().memory;
     assert_eq!(*memory(&one), StatusMemory::default());
     one.mark_revoked(&one_of_each()).unwrap();
     refuse_with(&one, &relies_on(Some(0), "a", 10));
@@ -506,7 +512,7 @@ fn after_a_panic_nothing_is_decided() {
     });
     assert!(panicked.is_err());
     assert!(matches!(Ask::new("m").of(&ledger), Err(LedgerError::Store(_))));
-    assert!(ledger.snapshot().is_err());
+    assert!(ledger.snapshot(&nowhere(), at(100)).is_err());
 }
 
 #[test]

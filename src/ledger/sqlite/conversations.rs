@@ -1,0 +1,334 @@
+//! The exchanges of conversations, each step within the caller's transaction.
+//!
+//! Their number is bounded, and forgetting never relaxes: a peer of which an exchange was forgotten that kept prose out is
+//! *bound*, and its prose is refused in every context. What one peer does costs that peer its room, and nobody else's.
+
+use super::admission::context_key;
+use super::{Meta, micros};
+use crate::ledger::{LedgerError, Negotiated, Step};
+use crate::protocol::ProtocolHash;
+use crate::protocol::conversation::{ConversationKey, Exchange, Role, StoredExchange};
+use crate::protocol::handshake::Handshake;
+use crate::request::{Conversation, Instant, Peer};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction};
+
+/// Protocols in one conversation.
+pub(super) const PER_CONVERSATION: usize = 16;
+/// Exchanges of one peer in one role.
+pub(super) const PER_PEER: usize = 1_024;
+/// Exchanges in all. Beyond, room is made from the peer that holds the most.
+const IN_ALL: usize = 65_536;
+/// Peers that are bound. Beyond, everybody is.
+const BOUND_PEERS: usize = 65_536;
+/// Exchanges that are forgotten at once when there is no room.
+const FORGOTTEN_AT_ONCE: usize = 64;
+/// Stands in `bound_peers` for everybody.
+const EVERYBODY: &str = "*";
+
+const COLUMNS: &str = "protocol_hash, state, required, until_us, offer";
+
+/// An exchange with its place, for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedExchange {
+    /// With whom, where and as what.
+    pub key: ConversationKey,
+    /// The Protocol Document.
+    pub hash: ProtocolHash,
+    /// The state.
+    pub exchange: Exchange,
+}
+
+/// The conversation as a decision sees it.
+pub(super) fn conversation(
+    transaction: &Transaction<'_>,
+    of: &ConversationKey,
+    now: Instant,
+) -> Result<Conversation, LedgerError> {
+    let now = latest(transaction, now)?;
+    let exchanges = read_all(transaction, of, now)?;
+    let agreed = exchanges.iter().filter(|(_, exchange)| exchange.is_active());
+    let agreed = agreed.map(|(hash, _)| hash.as_str().to_owned()).collect();
+    let required = exchanges.iter().any(|(_, exchange)| exchange.required());
+    Ok(Conversation {
+        agreed,
+        prose_forbidden: required || is_bound(transaction, of)?,
+        prose_forbidden_elsewhere: is_required_anywhere(transaction, of, now)?,
+        of_another_peer: is_of_another_peer(transaction, of)?,
+    })
+}
+
+/// The exchanges of a conversation.
+pub(super) fn exchanges(
+    transaction: &Transaction<'_>,
+    of: &ConversationKey,
+    now: Instant,
+) -> Result<Vec<(ProtocolHash, Exchange)>, LedgerError> {
+    read_all(transaction, of, latest(transaction, now)?)
+}
+
+/// One step of one exchange.
+pub(super) fn negotiate(
+    transaction: &Transaction<'_>,
+    of: &ConversationKey,
+    hash: &ProtocolHash,
+    now: Instant,
+    step: Step<'_>,
+) -> Result<Negotiated, LedgerError> {
+    if of.context.is_none() || of.peer.as_str().len() > Peer::MAX_BYTES {
+        return Err(LedgerError::Contradictory("a conversation has a context and a peer of bounded length"));
+    }
+    if is_of_another_peer(transaction, of)? {
+        return Ok(Negotiated::AnothersContext);
+    }
+    let now = latest(transaction, now)?;
+    let before = read_one(transaction, of, hash)?;
+    let is_new = before.is_none();
+    let Some(after) = step(before.map(|exchange| exchange.at(now))) else { return Ok(Negotiated::Nothing) };
+    if is_new && !has_room(transaction, of, now)? {
+        bind(transaction, of.role, &peer_key(&of.peer))?;
+        return Ok(Negotiated::Full);
+    }
+    write(transaction, of, hash, &after, now)?;
+    Ok(Negotiated::Settled(after))
+}
+
+/// Every exchange, in order of role, context and peer.
+pub(super) fn all(connection: &Connection) -> Result<Vec<ListedExchange>, LedgerError> {
+    connection
+        .prepare(&format!(
+            "SELECT {COLUMNS}, role, peer, context FROM exchanges ORDER BY role, context, peer"
+        ))?
+        .query_and_then((), |row| {
+            let (hash, exchange) = read(row)?;
+            let (role, peer, context): (String, String, String) = (row.get(5)?, row.get(6)?, row.get(7)?);
+            let key = ConversationKey {
+                role: if role == Role::Agent.as_str() { Role::Agent } else { Role::Client },
+                peer: peer.strip_prefix('=').unwrap_or_default().into(),
+                context: context.strip_prefix('=').map(str::to_owned),
+            };
+            Ok(ListedExchange { key, hash, exchange })
+        })?
+        .collect()
+}
+
+/// Forgets every exchange of a peer, by the operator's decision: the one way in which prose is let in again.
+pub(super) fn forget(transaction: &Transaction<'_>, peer: &Peer) -> Result<usize, LedgerError> {
+    let peer = peer_key(peer);
+    transaction.execute("DELETE FROM bound_peers WHERE peer = ?1", (&peer,))?;
+    Ok(transaction.execute("DELETE FROM exchanges WHERE peer = ?1", (&peer,))?)
+}
+
+/// A clock that was set back reopens no offer and no agreement.
+fn latest(transaction: &Transaction<'_>, now: Instant) -> Result<Instant, LedgerError> {
+    let high_water = Meta::read(transaction)?.high_water_us.and_then(Instant::from_timestamp_micros);
+    Ok(high_water.map_or(now, |high_water| high_water.max(now)))
+}
+
+fn read_all(
+    transaction: &Transaction<'_>,
+    of: &ConversationKey,
+    now: Instant,
+) -> Result<Vec<(ProtocolHash, Exchange)>, LedgerError> {
+    transaction
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM exchanges WHERE role = ?1 AND context = ?2 AND peer = ?3
+             ORDER BY protocol_hash"
+        ))?
+        .query_and_then(place(of), |row| read(row).map(|(hash, exchange)| (hash, exchange.at(now))))?
+        .collect()
+}
+
+fn read_one(
+    transaction: &Transaction<'_>,
+    of: &ConversationKey,
+    hash: &ProtocolHash,
+) -> Result<Option<Exchange>, LedgerError> {
+    let (role, context, peer) = place(of);
+    let mut statement = transaction.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM exchanges
+         WHERE role = ?1 AND context = ?2 AND peer = ?3 AND protocol_hash = ?4"
+    ))?;
+    let mut rows = statement.query((role, context, peer, hash.as_str()))?;
+    rows.next()?.map(|row| read(row).map(|(_, exchange)| exchange)).transpose()
+}
+
+fn read(row: &Row<'_>) -> Result<(ProtocolHash, Exchange), LedgerError> {
+    let broken = || LedgerError::Unusable("an exchange of the ledger is not what was written".into());
+    let hash: ProtocolHash = row.get::<_, String>(0)?.parse().map_err(|_| broken())?;
+    let until = row.get::<_, Option<i64>>(3)?;
+    let offer = match row.get::<_, Option<String>>(4)? {
+        None => None,
+        Some(json) => {
+            let json = serde_json::from_str(&json).map_err(|_| broken())?;
+            match Handshake::decode_json(&json) {
+                Ok(Handshake::Offer(offer)) => Some(offer),
+                _ => return Err(broken()),
+            }
+        }
+    };
+    let stored = StoredExchange {
+        state: row.get(1)?,
+        required: row.get(2)?,
+        until: until.map(|until| Instant::from_timestamp_micros(until).ok_or_else(broken)).transpose()?,
+        offer,
+    };
+    let exchange = stored.read(&hash).ok_or_else(broken)?;
+    Ok((hash, exchange))
+}
+
+fn write(
+    transaction: &Transaction<'_>,
+    of: &ConversationKey,
+    hash: &ProtocolHash,
+    exchange: &Exchange,
+    now: Instant,
+) -> Result<(), LedgerError> {
+    let (role, context, peer) = place(of);
+    let stored = StoredExchange::of(exchange);
+    let offer = stored.offer.map(|offer| Handshake::Offer(offer).to_json().to_string());
+    transaction
+        .prepare_cached(
+            "INSERT INTO exchanges (role, context, peer, protocol_hash, state, required, until_us, offer, changed_us)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+             ON CONFLICT (role, context, peer, protocol_hash) DO UPDATE SET
+                 state = excluded.state, required = excluded.required, until_us = excluded.until_us,
+                 offer = excluded.offer, changed_us = excluded.changed_us",
+        )?
+        .execute((
+            role,
+            context,
+            peer,
+            hash.as_str(),
+            stored.state,
+            stored.required,
+            stored.until.map(micros),
+            offer,
+            micros(now),
+        ))?;
+    Ok(())
+}
+
+/// Whether another peer's exchange was first in the context. An unauthenticated one takes a context from nobody.
+fn is_of_another_peer(transaction: &Transaction<'_>, of: &ConversationKey) -> Result<bool, LedgerError> {
+    if of.context.is_none() {
+        return Ok(false);
+    }
+    let (role, context, peer) = place(of);
+    Ok(transaction
+        .prepare_cached(
+            "SELECT 1 FROM exchanges WHERE role = ?1 AND context = ?2 AND peer <> ?3 AND peer <> ?4",
+        )?
+        .exists((role, context, peer, peer_key(&Peer::Unauthenticated)))?)
+}
+
+fn is_bound(transaction: &Transaction<'_>, of: &ConversationKey) -> Result<bool, LedgerError> {
+    Ok(transaction
+        .prepare_cached("SELECT 1 FROM bound_peers WHERE role = ?1 AND peer IN (?2, ?3)")?
+        .exists((of.role.as_str(), peer_key(&of.peer), EVERYBODY))?)
+}
+
+/// Whether any exchange of the peer keeps prose out: one that is required, or one that has run out.
+fn is_required_anywhere(
+    transaction: &Transaction<'_>,
+    of: &ConversationKey,
+    now: Instant,
+) -> Result<bool, LedgerError> {
+    Ok(transaction
+        .prepare_cached(
+            "SELECT 1 FROM exchanges WHERE role = ?1 AND peer = ?2 AND (required = 1 OR until_us <= ?3)",
+        )?
+        .exists((of.role.as_str(), peer_key(&of.peer), micros(now)))?)
+}
+
+/// Whether there is room for one more exchange of the conversation, made where it can be.
+fn has_room(transaction: &Transaction<'_>, of: &ConversationKey, now: Instant) -> Result<bool, LedgerError> {
+    let (role, context, peer) = place(of);
+    let of_conversation = count(
+        transaction,
+        "SELECT count(*) FROM exchanges WHERE role = ?1 AND context = ?2 AND peer = ?3",
+        (role, &context, &peer),
+    )?;
+    if of_conversation >= PER_CONVERSATION {
+        return Ok(false);
+    }
+    let held = of_peer(transaction, role, &peer)?;
+    if held >= PER_PEER {
+        forget_oldest(transaction, of.role, &peer, now)?;
+        return Ok(true);
+    }
+    if count(transaction, "SELECT count(*) FROM exchanges", ())? < IN_ALL {
+        return Ok(true);
+    }
+    // The peer that holds the most makes room, if that is not the one that asks.
+    let largest: Option<(String, String, i64)> = transaction
+        .query_row(
+            "SELECT role, peer, count(*) AS held FROM exchanges GROUP BY role, peer ORDER BY held DESC, peer LIMIT 1",
+            (),
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )
+        .optional()?;
+    match largest {
+        Some((role, largest, most)) if usize::try_from(most).is_ok_and(|most| most > held + 1) => {
+            let role = if role == Role::Agent.as_str() { Role::Agent } else { Role::Client };
+            forget_oldest(transaction, role, &largest, now)?;
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Forgets the oldest exchanges of a peer, and binds it if any of them kept prose out.
+fn forget_oldest(
+    transaction: &Transaction<'_>,
+    role: Role,
+    peer: &str,
+    now: Instant,
+) -> Result<(), LedgerError> {
+    let mut statement = transaction.prepare_cached(
+        "DELETE FROM exchanges WHERE (role, context, peer, protocol_hash) IN
+             (SELECT role, context, peer, protocol_hash FROM exchanges WHERE role = ?1 AND peer = ?2
+              ORDER BY changed_us, context, protocol_hash LIMIT ?3)
+         RETURNING required = 1 OR coalesce(until_us <= ?4, 0)",
+    )?;
+    let forgotten = statement
+        .query_map((role.as_str(), peer, FORGOTTEN_AT_ONCE as i64, micros(now)), |row| row.get::<_, bool>(0))?
+        .collect::<Result<Vec<_>, _>>()?;
+    if forgotten.contains(&true) {
+        tracing::warn!(
+            role = role.as_str(),
+            peer,
+            "a peer has more exchanges than are kept: its prose is refused"
+        );
+        bind(transaction, role, peer)?;
+    }
+    Ok(())
+}
+
+fn bind(transaction: &Transaction<'_>, role: Role, peer: &str) -> Result<(), LedgerError> {
+    let full = count(transaction, "SELECT count(*) FROM bound_peers", ())? >= BOUND_PEERS;
+    transaction
+        .prepare_cached("INSERT INTO bound_peers (role, peer) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
+        .execute((role.as_str(), if full { EVERYBODY } else { peer }))?;
+    Ok(())
+}
+
+fn of_peer(transaction: &Transaction<'_>, role: &str, peer: &str) -> Result<usize, LedgerError> {
+    count(transaction, "SELECT count(*) FROM exchanges WHERE role = ?1 AND peer = ?2", (role, peer))
+}
+
+fn count(transaction: &Transaction<'_>, sql: &str, of: impl rusqlite::Params) -> Result<usize, LedgerError> {
+    let rows: i64 = transaction.prepare_cached(sql)?.query_row(of, |row| row.get(0))?;
+    Ok(usize::try_from(rows).unwrap_or(usize::MAX))
+}
+
+fn place(of: &ConversationKey) -> (&'static str, String, String) {
+    (of.role.as_str(), context_key(of.context.as_deref()), peer_key(&of.peer))
+}
+
+/// A peer as stored: `=` and its identity, or `-` for nobody's.
+fn peer_key(peer: &Peer) -> String {
+    match peer {
+        Peer::Authenticated(identity) => format!("={identity}"),
+        Peer::Unauthenticated => "-".to_owned(),
+    }
+}
