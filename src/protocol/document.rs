@@ -109,6 +109,11 @@ impl ProtocolDocument {
         &self.settings.hash
     }
 
+    /// What the operator says about it.
+    pub fn settings(&self) -> &ProtocolSettings {
+        &self.settings
+    }
+
     /// The document's IRI, which is a label and not its identity.
     pub fn id(&self) -> &str {
         &self.id
