@@ -4,6 +4,7 @@ use super::digest::of_message_without;
 use super::{IntentGraph, RdfPart};
 use crate::credential::ChallengeBinding;
 use crate::limits::Limits;
+use crate::protocol::conversation::{NaturalLanguage, Role};
 use crate::protocol::handshake::{Handshake, HandshakeError};
 use crate::rdf::{Budget, RdfMediaType};
 use crate::refusal::Reason;
@@ -46,7 +47,7 @@ pub fn message(draft: &Draft) -> Value {
     parts.extend(draft.policies.iter().map(|(text, media_type)| {
         json!({ "text": text, "mediaType": media_type, "metadata": { META_KIND: "authorization" } })
     }));
-    tagged(&draft.id, (draft.context.as_deref(), None), Role::User, parts)
+    tagged(&draft.id, (draft.context.as_deref(), None), Role::Client, parts)
 }
 
 /// What a handshake message is made of.
@@ -58,21 +59,12 @@ pub struct HandshakeDraft {
     pub context: Option<String>,
     /// The message's task.
     pub task: Option<String>,
-    /// Who sends it.
+    /// What its sender is.
     pub role: Role,
     /// The offer or the response.
     pub handshake: Handshake,
     /// How it is written.
     pub form: HandshakeForm,
-}
-
-/// Who sends a message, as A2A names them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// The client.
-    User,
-    /// The agent server.
-    Agent,
 }
 
 /// The forms that a handshake payload may have (message and parts, PP-1).
@@ -102,9 +94,26 @@ pub fn handshake(draft: &HandshakeDraft) -> Result<Value, HandshakeError> {
     Ok(tagged(id, (context.as_deref(), task.as_deref()), *role, vec![part]))
 }
 
+/// The JSON of an A2A v1.0 `Message` in natural language. It takes the leave of the conversation that it is said in, so
+/// that where prose is forbidden there is nothing to send.
+pub fn prose(id: &str, context: Option<&str>, role: Role, text: &str, _leave: NaturalLanguage) -> Value {
+    Value::Object(message_of(id, (context, None), role, vec![json!({ "text": text })]))
+}
+
 fn tagged(id: &str, (context, task): (Option<&str>, Option<&str>), role: Role, parts: Vec<Value>) -> Value {
+    let mut message = message_of(id, (context, task), role, parts);
+    message.insert("extensions".to_owned(), json!([EXTENSION]));
+    Value::Object(message)
+}
+
+fn message_of(
+    id: &str,
+    (context, task): (Option<&str>, Option<&str>),
+    role: Role,
+    parts: Vec<Value>,
+) -> Map<String, Value> {
     let role = match role {
-        Role::User => "ROLE_USER",
+        Role::Client => "ROLE_USER",
         Role::Agent => "ROLE_AGENT",
     };
     let mut message = Map::new();
@@ -116,8 +125,7 @@ fn tagged(id: &str, (context, task): (Option<&str>, Option<&str>), role: Role, p
     }
     message.insert("role".to_owned(), json!(role));
     message.insert("parts".to_owned(), Value::Array(parts));
-    message.insert("extensions".to_owned(), json!([EXTENSION]));
-    Value::Object(message)
+    message
 }
 
 /// Why a bound challenge cannot be computed for a message.

@@ -1,6 +1,7 @@
 use super::*;
-use crate::message::compose::{self, HandshakeDraft, HandshakeForm, Role};
+use crate::message::compose::{self, HandshakeDraft, HandshakeForm};
 use crate::message::{Digest, testing};
+use crate::protocol::conversation::Role;
 use crate::vocab::{EXTENSION, META_KIND};
 use serde_json::{Value, json};
 
