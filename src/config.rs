@@ -392,6 +392,11 @@ impl Config {
         self.skew
     }
 
+    /// Whether every message must activate the extension: what the card says as `required`.
+    pub fn extension_required(&self) -> bool {
+        self.extension_required
+    }
+
     /// The bounds of a decision.
     pub fn limits(&self) -> &Limits {
         &self.limits

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
-use writgate::message::compose::{self, HandshakeDraft, HandshakeForm, Role};
+use writgate::message::compose::{self, HandshakeDraft, HandshakeForm};
+use writgate::protocol::conversation::Role;
 use writgate::protocol::handshake::{Handshake, UpgradeOffer, UpgradeResponse};
 use writgate::worked_example::{Intent, NOTES};
 
@@ -227,7 +228,7 @@ fn handshake(context: &str, handshake: Handshake) -> Value {
         id: uuid::Uuid::new_v4().to_string(),
         context: Some(context.to_owned()),
         task: None,
-        role: Role::User,
+        role: Role::Client,
         handshake,
         form: HandshakeForm::Json,
     })
@@ -284,6 +285,22 @@ fn a_document_that_the_card_does_not_declare_needs_the_handshake() {
 fn the_handshake_may_be_skipped_for_a_declared_document() {
     let Some(stage) = Stage::new() else { return };
     stage.run(&["--skip"]).ends_with(0).says_nothing_of("answer:").says("step: violation-refused");
+}
+
+#[test]
+fn a_client_activates_an_extension_that_the_card_requires() {
+    let Some(mut stage) = Stage::new() else { return };
+    stage.client_talks().ends_with(0).says("activated: false").says("InputRequired");
+    let root = env!("CARGO_MANIFEST_DIR");
+    let config = std::fs::read_to_string(Path::new(root).join("examples/agents/offering.toml")).unwrap();
+    let config = format!("extension_required = true\n{}", config.replace("\"../../", &format!("\"{root}/")));
+    let path = stage.folder.join("offering.toml");
+    std::fs::write(&path, config).unwrap();
+    stage.serve(&["--config", path.to_str().unwrap()]);
+    stage.client_talks().ends_with(0).says("activated: true").says("InputRequired");
+    stage.plain("agent", &["--context", CONTEXT]).says("error: -32008 protocol-required");
+    stage.plain("agent", &["--context", CONTEXT, "--activate"]).says("InputRequired");
+    stage.run(&[]).ends_with(0).says("step: violation-refused");
 }
 
 // --- Killed at any step ---------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 //! Where the agents ask Writgate. Nothing else of them decides anything.
 
-use a2a::{Message, Part};
 use chrono::Utc;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -76,7 +75,7 @@ pub fn judge(engine: &Engine, octets: &[u8], facts: CallerFacts) -> Result<Verdi
                 id: a2a::new_message_id(),
                 context: facts.context,
                 task: None,
-                role: compose::Role::Agent,
+                role: Role::Agent,
                 handshake: Handshake::Response(answer),
                 form: HandshakeForm::Json,
             })?;
@@ -155,7 +154,7 @@ impl Conversation {
         self.engine.receive(Role::Client, MessageInput::Bytes(octets), facts)
     }
 
-    /// Leave to say something in natural language. There is no other way to [`prose`].
+    /// Leave to say something in natural language. There is no other way to [`compose::prose`].
     ///
     /// # Errors
     /// The engine's.
@@ -178,14 +177,4 @@ impl Conversation {
     pub fn states(&self) -> Result<Vec<&'static str>, Refusal> {
         Ok(self.engine.exchanges(&self.key)?.iter().map(|(_, exchange)| exchange.as_str()).collect())
     }
-
-    /// The context.
-    pub fn context(&self) -> Option<&str> {
-        self.key.context.as_deref()
-    }
-}
-
-/// A message in natural language, which takes the leave to send it.
-pub fn prose(_: NaturalLanguage, text: &str) -> Message {
-    Message::new(a2a::Role::User, vec![Part::text(text)])
 }

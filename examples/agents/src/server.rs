@@ -281,7 +281,7 @@ fn card(engine: &Engine, url: &str) -> AgentCard {
     let extension = AgentExtension {
         uri: EXTENSION.to_owned(),
         description: Some("Intents under Protocol Documents, judged by Writgate".to_owned()),
-        required: Some(false),
+        required: Some(engine.config().extension_required()),
         params: Some(params),
     };
     AgentCard {

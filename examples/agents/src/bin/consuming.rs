@@ -1,7 +1,7 @@
 //! The consuming client: it reads the agent's card, activates the extension, makes an offer, judges the answer, and
 //! sends intents. What it may say in prose its own state machine decides, before anything is sent.
 
-use a2a::{SendMessageResponse, TaskState};
+use a2a::{AgentExtension, SendMessageResponse, TaskState};
 use chrono::Utc;
 use clap::{Parser, ValueEnum};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use writgate::message::compose::{self, HandshakeDraft, HandshakeForm};
-use writgate::protocol::conversation::Exchange;
+use writgate::protocol::conversation::{Exchange, Role};
 use writgate::protocol::handshake::{Handshake, UpgradeOffer};
 use writgate::vocab::{EXTENSION, META_ERROR};
 use writgate::worked_example::{DOMAIN, Intent, IntentAction, NOTES, World};
@@ -117,7 +117,7 @@ async fn run(arguments: Arguments) -> Result<(), End> {
         return talk.prose(text).await;
     }
     let hash = talk.world.protocol_hash(&arguments.document)?;
-    let declared = talk.read_card(&hash).await?;
+    let declared = talk.declares(&hash).await?;
     if !(arguments.skip && declared) {
         talk.negotiate(&arguments, &hash).await?;
     }
@@ -138,12 +138,17 @@ struct Talk {
 }
 
 impl Talk {
-    /// Whether the card declares the document of a hash. A card without the extension is no leave to do without it.
-    async fn read_card(&self, hash: &str) -> Result<bool, End> {
+    /// The extension's entry on the agent's card. A card without one is no leave to do without it.
+    async fn extension(&self) -> Result<AgentExtension, End> {
         let card = self.client.card().await.map_err(|_| End::Silence)?;
         let extensions = card.capabilities.extensions.unwrap_or_default();
         let entry = extensions.into_iter().find(|extension| extension.uri == EXTENSION);
-        let entry = entry.ok_or_else(|| End::There("the card does not name the extension".to_owned()))?;
+        entry.ok_or_else(|| End::There("the card does not name the extension".to_owned()))
+    }
+
+    /// Whether the card declares the document of a hash.
+    async fn declares(&self, hash: &str) -> Result<bool, End> {
+        let entry = self.extension().await?;
         let documents = entry.params.as_ref().and_then(|params| params.get("protocolDocuments")?.as_array());
         let declared = documents.into_iter().flatten().any(|document| document["hash"] == hash);
         say(format_args!("declared: {declared}"));
@@ -173,7 +178,7 @@ impl Talk {
             id: a2a::new_message_id(),
             context: Some(self.context.clone()),
             task: None,
-            role: compose::Role::User,
+            role: Role::Client,
             handshake: Handshake::Offer(offered.offer().clone()),
             form: match arguments.form {
                 Form::Json => HandshakeForm::Json,
@@ -239,9 +244,12 @@ impl Talk {
     async fn prose(&self, text: &str) -> Result<(), End> {
         say(format_args!("exchanges: {}", self.conversation.states()?.join(" ")));
         let leave = self.conversation.leave_to_talk()?;
-        let mut message = judge::prose(leave, text);
-        message.context_id = Some(self.context.clone());
-        let reply = self.client.send(message, false).await.ok_or(End::Silence)?;
+        let message = compose::prose(&a2a::new_message_id(), Some(&self.context), Role::Client, text, leave);
+        // Prose needs no extension, but an agent that requires it requires it of every message (REQSEM-1).
+        let activate = self.extension().await?.required == Some(true);
+        say(format_args!("activated: {activate}"));
+        let message = serde_json::from_value(message)?;
+        let reply = self.client.send(message, activate).await.ok_or(End::Silence)?;
         self.steps.reached("said");
         let Some(said) = reply.said else { return Err(End::There(described(&reply.answer))) };
         self.conversation.hear(said, reply.echoed)?;
