@@ -57,8 +57,8 @@ pub enum Verdict {
     },
     /// The permit ran out before it was used.
     Late,
-    /// Talk. Nothing that bears on security may follow.
-    Talk,
+    /// Talk: this is the leave for it. Nothing that bears on security may follow.
+    Talk(NaturalLanguage),
     /// Refuse.
     Refuse(Refusal),
 }
@@ -82,7 +82,7 @@ pub fn judge(engine: &Engine, octets: &[u8], facts: CallerFacts) -> Result<Verdi
             Ok(Verdict::Answer { message, state: exchange.as_str() })
         }
         Ok(Received::Answer { exchange, .. }) => Ok(Verdict::Settled { state: exchange.as_str() }),
-        Ok(Received::Prose(_)) => Ok(Verdict::Talk),
+        Ok(Received::Prose(_)) => Ok(talk(engine, facts)),
         // An intent: it is decided, recorded, and never judged by two rules.
         Err(refusal) if refusal.reason() == Reason::WrongKind => Ok(decide(engine, message(), facts)),
         Err(refusal) => Ok(Verdict::Refuse(refusal)),
@@ -90,6 +90,7 @@ pub fn judge(engine: &Engine, octets: &[u8], facts: CallerFacts) -> Result<Verdi
 }
 
 fn decide(engine: &Engine, message: MessageInput, facts: CallerFacts) -> Verdict {
+    let asked = facts.clone();
     let decided = engine.decide(message, facts);
     let decision = decided.report.envelope.decision_id;
     match decided.decision {
@@ -103,8 +104,15 @@ fn decide(engine: &Engine, message: MessageInput, facts: CallerFacts) -> Verdict
             }
         }
         Decision::Refuse(refusal) => Verdict::Refuse(refusal),
-        Decision::NotOurs(_) => Verdict::Talk,
+        Decision::NotOurs(_) => talk(engine, asked),
     }
+}
+
+/// That a peer may say something in prose is one thing, that we may answer in prose another: not where a protocol is
+/// active, required or not.
+fn talk(engine: &Engine, facts: CallerFacts) -> Verdict {
+    let key = ConversationKey { role: Role::Agent, peer: facts.peer, context: facts.context };
+    engine.natural_language(&key).map_or_else(Verdict::Refuse, Verdict::Talk)
 }
 
 /// The consuming client's side of one conversation.

@@ -30,6 +30,7 @@ use futures::stream::{self, BoxStream};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
+use writgate::protocol::conversation::NaturalLanguage;
 use writgate::vocab::{EXTENSION, META_ERROR};
 use writgate::{Actor, CallerFacts, Engine, Peer, Refusal, WireCode};
 
@@ -174,9 +175,19 @@ impl Server {
             }
             Verdict::Settled { state: "active" } => Ok(done(context, TaskState::Completed, json!({}))),
             Verdict::Settled { .. } | Verdict::Late => Ok(done(context, TaskState::Failed, json!({}))),
-            Verdict::Talk => self.talk.send_message(params, request).await,
+            Verdict::Talk(leave) => self.say_something(leave, params, request).await,
             Verdict::Refuse(refusal) => Err(error(&refusal)),
         }
+    }
+
+    /// Answers in natural language, which takes the leave for it.
+    async fn say_something(
+        &self,
+        _: NaturalLanguage,
+        params: &ServiceParams,
+        request: SendMessageRequest,
+    ) -> Result<SendMessageResponse, A2AError> {
+        self.talk.send_message(params, request).await
     }
 }
 
@@ -195,7 +206,7 @@ fn announce(verdict: &Verdict, steps: &Steps) {
             steps.reached("judged-intent");
         }
         Verdict::Late => say(format_args!("late")),
-        Verdict::Talk => say(format_args!("talking")),
+        Verdict::Talk(_) => say(format_args!("talking")),
         Verdict::Refuse(refusal) => say(format_args!("refused: {}", refusal.reason().as_str())),
     }
 }
