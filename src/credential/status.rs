@@ -147,6 +147,8 @@ impl<'a> StatusCheck<'a> {
         }
         let place = claim.place_of(credential);
         if self.memory.revoked.entries.contains(&place) {
+            // Another sponsor may have taught it, and its place there may go: this chain's stays its own.
+            self.learned.revoked.insert(place);
             return Err(PaperError::new(Reason::Revoked, "the credential's bit was once seen set"));
         }
         let context_free = credential.profile == Profile::ContextFree;
@@ -212,12 +214,8 @@ impl<'a> StatusCheck<'a> {
         let read =
             ListMark::new(credential.valid_from, credential.digest, document.retrieved.min(self.keys.now));
         let key = ListKey { issuer: credential.issuer.clone(), url: url.to_owned() };
-        match self.memory.lists.get(&key) {
-            None => Ok(read),
-            Some(earlier) => read
-                .following(earlier)
-                .ok_or_else(|| unknown("the status list is older than one that was accepted before")),
-        }
+        let mark = self.memory.mark(&key, read);
+        mark.ok_or_else(|| unknown("the status list is older than one that was accepted before"))
     }
 
     /// Phase A of the list credential: the last instants at which its keys can be known to be its issuer's.

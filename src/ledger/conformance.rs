@@ -1,11 +1,11 @@
 //! What every ledger must do. Each property runs on a memory and on a file ledger; what only a file can do is below.
 
 mod model;
+pub(super) mod quotas;
 
-use super::status_memory::{REVOKED_PER_ISSUER, WANTED_FOR_DAYS, WANTED_IN_ALL, WANTED_PER_ISSUER};
 use super::{
     Admission, Candidate, Entry, Exercise, Learned, Ledger, LedgerError, ListKey, ListMark, Recorded,
-    RestsOn, Revoked, RevokedEntry, RevokedPolicy, SqliteLedger,
+    RestsOn, Revoked, RevokedEntry, RevokedPolicy, Sponsor, SqliteLedger,
 };
 use crate::audit::{DecisionOutcome, DecisionReportV1, EvaluationOutcome, ReportBody, example_body};
 use crate::decision::Obligation;
@@ -14,6 +14,15 @@ use crate::protocol::conversation::{ConversationKey, Role};
 use crate::refusal::{Reason, Stage, WireCode};
 use crate::request::{Conversation, Instant, Peer};
 use chrono::TimeDelta;
+use quotas::{
+    a_list_whose_mark_finds_no_room_cannot_be_relied_on,
+    a_mark_that_goes_after_long_reopens_no_list_from_before,
+    a_wanted_list_makes_room_for_its_own_sponsors_or_when_nobody_wants_it,
+    ten_thousand_fresh_issuers_of_one_delegate_leave_room_for_others,
+    the_revocations_of_one_sponsor_are_bounded_and_those_of_others_stay,
+    wanted_lists_are_kept_once_and_within_their_quotas,
+    what_is_learned_of_others_does_not_depend_on_when_a_flood_comes,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Barrier;
@@ -139,8 +148,12 @@ pub(super) fn nowhere() -> ConversationKey {
 }
 
 /// What an evaluation learns that met no status input.
-static NOTHING: Learned =
-    Learned { revoked: BTreeSet::new(), lists: BTreeMap::new(), wanted: BTreeSet::new() };
+static NOTHING: Learned = Learned {
+    revoked: BTreeSet::new(),
+    lists: BTreeMap::new(),
+    wanted: BTreeSet::new(),
+    sponsor: Sponsor { root: String::new(), delegate: None },
+};
 
 /// What the operator revoked by id.
 pub(super) fn ids(ids: &[&str]) -> Revoked {
@@ -250,6 +263,8 @@ macro_rules! every_ledger {
     };
 }
 
+mod conversations;
+
 every_ledger! {
     one_message_in_64_threads_is_allowed_once;
     one_challenge_in_64_threads_is_allowed_once;
@@ -273,8 +288,12 @@ every_ledger! {
     a_newer_list_accepted_meanwhile_makes_stale;
     a_refusal_never_takes_a_list_back;
     wanted_lists_are_kept_once_and_within_their_quotas;
-    a_wanted_list_makes_room_for_its_own_issuers_or_when_nobody_wants_it;
-    the_revocations_of_one_issuer_are_bounded;
+    ten_thousand_fresh_issuers_of_one_delegate_leave_room_for_others;
+    a_wanted_list_makes_room_for_its_own_sponsors_or_when_nobody_wants_it;
+    the_revocations_of_one_sponsor_are_bounded_and_those_of_others_stay;
+    what_is_learned_of_others_does_not_depend_on_when_a_flood_comes;
+    a_list_whose_mark_finds_no_room_cannot_be_relied_on;
+    a_mark_that_goes_after_long_reopens_no_list_from_before;
     a_moved_count_makes_stale;
     a_moved_count_that_nothing_rests_on_is_counted_and_harmless;
     counts_add_up;
@@ -573,70 +592,6 @@ fn a_refusal_never_takes_a_list_back(ledger: &SqliteLedger) {
         refuse_with(ledger, &learned);
         assert_eq!(accepted_list(ledger), newest);
     }
-}
-
-fn wanted_lists_are_kept_once_and_within_their_quotas(ledger: &SqliteLedger) {
-    let of = |issuer: &str, lists: usize| wants((0..lists).map(|n| list(issuer, &format!("{n:05}"))));
-    refuse_with(ledger, &of("alice", 2));
-    admitted(Ask::new("m").but(|ask| ask.learned = of("alice", 3)).of(ledger));
-    let known: Vec<_> = of("alice", 3).wanted.into_iter().collect();
-    assert_eq!(ledger.wanted_lists().unwrap(), known);
-    refuse_with(ledger, &of("alice", 10_000));
-    assert_eq!(ledger.wanted_lists().unwrap().len(), WANTED_PER_ISSUER);
-    // Another issuer has room, and all together have an end.
-    let crowd = WANTED_IN_ALL / WANTED_PER_ISSUER + 8;
-    for n in 0..crowd {
-        refuse_with(ledger, &of(&format!("issuer {n}"), WANTED_PER_ISSUER));
-    }
-    let wanted = ledger.wanted_lists().unwrap();
-    assert!(wanted.len() == WANTED_IN_ALL && wanted.is_sorted());
-    assert_eq!(wanted.iter().filter(|list| list.issuer == "alice").count(), WANTED_PER_ISSUER);
-}
-
-fn a_wanted_list_makes_room_for_its_own_issuers_or_when_nobody_wants_it(ledger: &SqliteLedger) {
-    let body = refused_body();
-    let at_day = |day, learned: &Learned| {
-        ledger.record(Entry { learned, now: at(day * 86_400), ..refusal_entry(&body) }).unwrap();
-    };
-    let name = |n: usize| format!("{n:05}");
-    let wanted_of = |issuer: &str| {
-        let lists = ledger.wanted_lists().unwrap().into_iter();
-        lists.filter(|list| list.issuer == issuer).map(|list| list.url).collect::<Vec<_>>()
-    };
-    // One list a day; the first is wanted again, so the second goes first.
-    for n in 0..WANTED_PER_ISSUER {
-        at_day(i64::try_from(n).unwrap(), &wants([list("alice", &name(n))]));
-    }
-    at_day(40, &wants([list("alice", &name(0))]));
-    at_day(1, &wants([list("alice", &name(0))]));
-    at_day(41, &wants([list("alice", "new")]));
-    let kept = wanted_of("alice");
-    assert_eq!(kept.len(), WANTED_PER_ISSUER);
-    assert!(kept.contains(&name(0)) && !kept.contains(&name(1)) && kept.contains(&"new".to_owned()));
-    // A full queue takes in nobody new, until something has not been wanted for long.
-    for n in 0..WANTED_IN_ALL / WANTED_PER_ISSUER {
-        let issuer = format!("issuer {n}");
-        at_day(42, &wants((0..WANTED_PER_ISSUER).map(|n| list(&issuer, &name(n)))));
-    }
-    at_day(43, &wants([list("late", "l")]));
-    assert_eq!((ledger.wanted_lists().unwrap().len(), wanted_of("late").len()), (WANTED_IN_ALL, 0));
-    at_day(40 + WANTED_FOR_DAYS, &wants([list("late", "l")]));
-    assert_eq!(wanted_of("late"), ["l"]);
-    assert_eq!(wanted_of("alice"), [name(0), "new".to_owned()], "not longer ago than that");
-    assert!(ledger.wanted_lists().unwrap().len() > 900);
-}
-
-fn the_revocations_of_one_issuer_are_bounded(ledger: &SqliteLedger) {
-    let many = u64::try_from(REVOKED_PER_ISSUER).unwrap() + 3;
-    refuse_with(ledger, &saw_revoked((0..many).map(|index| entry("alice", "l", index))));
-    let kept =
-        |issuer: &str| memory(ledger).revoked.entries.iter().filter(|entry| entry.issuer == issuer).count();
-    assert_eq!(kept("alice"), REVOKED_PER_ISSUER);
-    refuse_with(ledger, &saw_revoked([entry("bob", "l", 1)]));
-    assert_eq!(kept("bob"), 1, "another issuer has room");
-    let operators = Revoked { entries: [entry("alice", "l", many)].into(), ..Revoked::default() };
-    ledger.mark_revoked(&operators).unwrap();
-    assert_eq!(kept("alice"), REVOKED_PER_ISSUER + 1, "the operator is not bounded");
 }
 
 fn a_moved_count_makes_stale(ledger: &SqliteLedger) {

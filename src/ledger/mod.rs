@@ -9,9 +9,11 @@
 mod chain;
 #[cfg(test)]
 mod conformance;
+mod fair_share;
 mod sqlite;
 pub(crate) mod status_memory;
 
+pub use fair_share::Sponsor;
 pub use sqlite::{ListedExchange, SqliteLedger};
 pub use status_memory::{Learned, ListKey, ListMark, Revoked, RevokedEntry, RevokedPolicy, StatusMemory};
 
@@ -221,8 +223,9 @@ pub trait Ledger: Send + Sync + std::fmt::Debug {
     fn snapshot(&self, of: &ConversationKey, now: Instant) -> Result<LedgerSnapshot, LedgerError>;
 
     /// In one transaction: re-checks the candidate, reserves its id, consumes its challenge, counts its permissions,
-    /// appends its report and keeps what was learned; or records the refusal and keeps what was learned. Durable when it
-    /// returns.
+    /// appends its report and keeps what was learned; or records the refusal and keeps what was learned. Where the mark
+    /// of a list that it relies on finds no room, that is a refusal (`STATUS_RETRIEVAL_ERROR`): what is not kept could be
+    /// rolled back. Durable when it returns.
     ///
     /// # Errors
     /// [`LedgerError`]: nothing was written.

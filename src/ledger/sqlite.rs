@@ -9,6 +9,7 @@ mod admission;
 mod conversations;
 mod remembered;
 mod schema;
+mod sponsors;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,7 @@ use crate::audit::{DecisionOutcome, DecisionReportV1, EvaluationOutcome};
 use crate::message::Digest;
 use crate::protocol::ProtocolHash;
 use crate::protocol::conversation::{ConversationKey, Exchange};
+use crate::refusal::Reason;
 use crate::request::{Instant, Peer};
 use admission::{Finding, Verdict};
 use chrono::TimeDelta;
@@ -34,6 +36,9 @@ use std::time::Duration;
 /// How long a decision waits for another process's transaction. One takes under a millisecond; this leaves room for a
 /// checkpoint on a slow disk, and then refuses.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Statements that are kept prepared: more than there are, so that no decision parses SQL.
+const PREPARED_STATEMENTS: usize = 64;
 
 /// A ledger in one SQLite file, or in memory.
 #[derive(Debug)]
@@ -195,6 +200,7 @@ impl SqliteLedger {
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "fullfsync", true)?;
         connection.pragma_update(None, "foreign_keys", true)?;
+        connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
         let synchronous: i64 = connection.pragma_query_value(None, "synchronous", |row| row.get(0))?;
         let foreign_keys: bool = connection.pragma_query_value(None, "foreign_keys", |row| row.get(0))?;
         let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
@@ -270,6 +276,9 @@ impl Ledger for SqliteLedger {
         let (outcome, reason, earlier) = match admission::judge(&transaction, &meta, &candidate, self.skew)? {
             Finding::Stale => return Ok(Admission::Stale),
             Finding::Refused { reason, earlier } => (DecisionOutcome::Refuse, Some(reason), earlier),
+            Finding::Clear if !remembered::keep_lists(&transaction, candidate.learned, candidate.now)? => {
+                (DecisionOutcome::Refuse, Some(Reason::StatusRetrievalError), None)
+            }
             Finding::Clear => (DecisionOutcome::Allow, None, None),
         };
         let verdict = Verdict {

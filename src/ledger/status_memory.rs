@@ -3,8 +3,9 @@
 //!
 //! A [`StatusMemory`] comes in with the snapshot, what an evaluation adds is [`Learned`], and the ledger writes that in
 //! the transaction that records the decision. Everything that a paper can add is bounded: it must stand in a chain that
-//! verified (phases A and B) to a configured root, and within the quotas below.
+//! verified (phases A and B) to a configured root, and within the quotas below, which count by [`Sponsor`].
 
+use super::fair_share::Sponsor;
 use crate::message::Digest;
 use crate::request::Instant;
 use chrono::SubsecRound as _;
@@ -13,19 +14,31 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Octets of an issuer's IRI or a list's URL that is remembered. A longer one has no status that could be known.
 pub(crate) const MAX_NAME_BYTES: usize = 2_048;
-/// URLs of status lists that one issuer has remembered as wanted: it needs two at a time, and some while it changes them.
-/// The one that was wanted longest ago makes room for another of the same issuer, and of no other.
-pub(crate) const WANTED_PER_ISSUER: usize = 32;
-/// URLs of status lists that are remembered as wanted, of all issuers. Where it is full, only what nobody wanted for
-/// [`WANTED_FOR_DAYS`] makes room: a newcomer displaces nobody whose papers are in use.
+/// Wanted status lists of one sponsor. The one that was wanted longest ago makes room for another of the same sponsor.
+pub(crate) const WANTED_PER_SPONSOR: usize = 128;
+/// Wanted status lists in all. Beyond it, what nobody wanted for [`WANTED_FOR_DAYS`] makes room, then the oldest of who
+/// holds the most ([`Holdings::makes_room_for`](super::fair_share::Holdings::makes_room_for)).
 pub(crate) const WANTED_IN_ALL: usize = 1_024;
 /// Days after which a list that no credential named any more may be forgotten.
 pub(crate) const WANTED_FOR_DAYS: i64 = 90;
-/// Entries of status lists that one issuer has remembered as revoked. What is beyond it is refused as long as the
+/// Entries of status lists that one sponsor has remembered as revoked. What is beyond it is refused as long as the
 /// issuer's list says so, and a list does not step back: only the issuer itself could sign it as good again.
-pub(crate) const REVOKED_PER_ISSUER: usize = 4_096;
-/// Entries of status lists that are remembered as revoked, of all issuers.
+pub(crate) const REVOKED_PER_SPONSOR: usize = 4_096;
+/// Entries that were learned to be revoked, in all. Beyond it, the newest of who holds the most makes room: of a flood,
+/// the flood goes. What the operator marked is not counted and never goes.
 pub(crate) const REVOKED_IN_ALL: usize = 65_536;
+/// Accepted status lists of one sponsor.
+pub(crate) const ACCEPTED_PER_SPONSOR: usize = 512;
+/// Accepted status lists of all delegates; and of all root principals, as many.
+pub(crate) const ACCEPTED_IN_ALL: usize = 32_768;
+/// Days after which the mark of an accepted list may go where there is no more room. No mark of a younger one ever does,
+/// and without a mark there is no allow.
+///
+/// Roll-back stays impossible: the ledger keeps the latest `validFrom` of all marks that went
+/// ([`StatusMemory::forgotten`]), and a list without a mark must be later than that, so later than whatever was accepted
+/// under its URL. And nobody can raise that instant to harm the lists of others: it is at least this long ago, and a list
+/// that its issuer has not signed anew for so long is stale wherever it was accepted before.
+pub(crate) const ACCEPTED_FOR_DAYS: i64 = 90;
 
 /// What is revoked for good, by who said so.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -97,6 +110,11 @@ impl ListMark {
             Ordering::Greater => Some(self),
         }
     }
+
+    /// Whether a mark of this list, or of a later one, may be among those that went.
+    pub(crate) fn may_be_forgotten(&self, forgotten: Option<Instant>) -> bool {
+        forgotten.is_some() && self.valid_from <= forgotten
+    }
 }
 
 /// What earlier decisions learned, as a snapshot holds it.
@@ -106,6 +124,20 @@ pub struct StatusMemory {
     pub revoked: Revoked,
     /// The newest status lists that were accepted.
     pub lists: BTreeMap<ListKey, ListMark>,
+    /// The latest `validFrom` of marks that made room for others. A list that has no mark must be later. `None`: no mark
+    /// ever went.
+    pub forgotten: Option<Instant>,
+}
+
+impl StatusMemory {
+    /// The mark of a list that is `read` where this was accepted under `key` before, or may have been: `None` where that
+    /// would be a step back.
+    pub(crate) fn mark(&self, key: &ListKey, read: ListMark) -> Option<ListMark> {
+        match self.lists.get(key) {
+            Some(earlier) => read.following(earlier),
+            None => (!read.may_be_forgotten(self.forgotten)).then_some(read),
+        }
+    }
 }
 
 /// What one evaluation relied on or saw, for the ledger to compare with what it holds, and to keep.
@@ -117,6 +149,8 @@ pub struct Learned {
     pub lists: BTreeMap<ListKey, ListMark>,
     /// The status lists that the credentials of verified chains name.
     pub wanted: BTreeSet<ListKey>,
+    /// To whom it is charged, but for what the root principal signed itself, which is the root principal's own.
+    pub sponsor: Sponsor,
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::credential::controller::KeySource;
 use crate::credential::credential::PolicyClaim;
 use crate::credential::status::StatusCheck;
 use crate::credential::{Credential, Known, PaperError, VerifiedPresentation};
-use crate::ledger::{Learned, RevokedPolicy};
+use crate::ledger::{Learned, RevokedPolicy, Sponsor};
 use crate::limits::Limits;
 use crate::message::{ActionsUnderTest, Digest, RdfPart};
 use crate::rdf::Budget;
@@ -128,10 +128,12 @@ impl VerifiedChain {
             binding::each_part_bound_once(bound, policy_parts).map_err(|error| Failure::of(Phase::B, error))
         };
         let mut status = verifier.status_check();
+        let first = chains.primary.first().and_then(|paper| paper.credential.authorizes.as_deref());
         let chains = (chains.primary.as_slice(), Ok(chains.actor.as_slice()));
         let chain = Self::of_chains(chains, verifier, &each_part_bound_once, &mut status, budget);
-        // What a verified chain taught is known whether or not it is refused.
-        *learned = status.into_learned();
+        // What a verified chain taught is known whether or not it is refused. The actor chain's root is the leaf delegate,
+        // which costs nothing to make up: whoever it is, it came through the same first delegate.
+        *learned = Learned { sponsor: Sponsor::new(verifier.root_principal, first), ..status.into_learned() };
         chain
     }
 

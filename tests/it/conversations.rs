@@ -3,7 +3,7 @@
 use crate::support::{TestClock, noon, octets, reason, world};
 use chrono::TimeDelta;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use writgate::ledger::{Ledger, SqliteLedger};
 use writgate::message::compose::{self, HandshakeDraft, HandshakeForm};
 use writgate::protocol::ProtocolHash;
@@ -79,9 +79,18 @@ impl Side {
         Self::on(Arc::new(ledger), settings)
     }
 
-    pub fn on(ledger: Arc<dyn Ledger>, settings: &str) -> Self {
+    fn on(ledger: Arc<dyn Ledger>, settings: &str) -> Self {
+        Self::of(config(settings), ledger)
+    }
+
+    pub fn of(config: Config, ledger: Arc<dyn Ledger>) -> Self {
         let clock = TestClock::at(noon());
-        Self { engine: Engine::new(config(settings), ledger, clock.clone()).unwrap(), clock }
+        Self { engine: Engine::new(config, ledger, clock.clone()).unwrap(), clock }
+    }
+
+    pub fn now(&self) -> writgate::Instant {
+        use writgate::Clock as _;
+        self.clock.now()
     }
 
     /// Takes in a handshake of `from.peer`, in JSON.
@@ -153,7 +162,8 @@ impl Side {
 }
 
 pub fn facts(from: &ConversationKey) -> CallerFacts {
-    CallerFacts { peer: from.peer.clone(), context: from.context.clone(), ..world().facts() }
+    static FACTS: LazyLock<CallerFacts> = LazyLock::new(|| world().facts());
+    CallerFacts { peer: from.peer.clone(), context: from.context.clone(), ..FACTS.clone() }
 }
 
 pub fn prose(context: Option<&str>, task: Option<&str>) -> MessageInput {

@@ -83,31 +83,124 @@ fn stages_of(reason: Reason) -> Vec<Stage> {
     }
 }
 
+/// The statements of each section of the specification, in its order.
+const STATEMENTS: [(&str, u32); 17] = [
+    ("TERM", 1),
+    ("URI", 1),
+    ("VER", 1),
+    ("DECL", 4),
+    ("ACT", 4),
+    ("PDM", 4),
+    ("HASH", 5),
+    ("OFFER", 4),
+    ("RESP", 5),
+    ("DG", 1),
+    ("REQSEM", 1),
+    ("SKIP", 2),
+    ("PMETA", 2),
+    ("PP", 8),
+    ("AUTHZ", 3),
+    ("ERR", 3),
+    ("SEC", 15),
+];
+
+/// The rows of `docs/conformance.md`, each as id, level and class, and test.
+fn conformance_rows() -> Vec<(String, String, String)> {
+    let document = read("docs/conformance.md");
+    let rows = document.lines().filter(|line| line.starts_with("| A2ARDF-")).map(|line| {
+        let cells: Vec<_> = line.split('|').map(str::trim).collect();
+        assert_eq!(cells.len(), 7, "a row has five cells: {line}");
+        assert!(cells[1..6].iter().all(|cell| !cell.is_empty()), "a cell is empty: {line}");
+        (cells[1].to_owned(), cells[3].to_owned(), cells[5].to_owned())
+    });
+    rows.collect()
+}
+
 #[test]
 fn conformance_has_a_row_for_each_of_the_64_statements() {
-    let document = read("docs/conformance.md");
-    let shared = root().join("../shared/seeds/002_a57ce47d66a53c20.txt");
-    let Ok(seed) = fs::read_to_string(&shared) else {
-        println!("skipped: the statements are not at ../shared");
-        return;
-    };
-    let stated = statement_ids(
-        seed.lines()
-            .filter(|line| line.contains("spec:requirement") || line.starts_with("        <#A2ARDF-")),
-    );
+    let stated: Vec<_> = STATEMENTS
+        .iter()
+        .flat_map(|(section, number)| (1..=*number).map(move |n| format!("A2ARDF-{section}-{n}")))
+        .collect();
     assert_eq!(stated.len(), 64);
-    let rows = statement_ids(document.lines().filter(|line| line.starts_with("| A2ARDF-")));
+    let rows: Vec<_> = conformance_rows().into_iter().map(|(id, ..)| id).collect();
     assert_eq!(rows, stated);
 }
 
-fn statement_ids<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
-    lines
-        .flat_map(|line| {
-            line.split(|character: char| !(character.is_ascii_alphanumeric() || character == '-'))
+/// The level and the classes that the companion gives each statement, as the document writes them.
+#[test]
+fn conformance_has_the_levels_and_classes_of_the_companion() {
+    let shared = root().join("../shared/seeds/002_a57ce47d66a53c20.txt");
+    let Ok(companion) = fs::read_to_string(&shared) else {
+        println!("skipped: the statements are not at ../shared");
+        return;
+    };
+    let stated: Vec<_> = companion
+        .split("\n<#")
+        .filter(|block| block.starts_with("A2ARDF-"))
+        .map(|block| {
+            let value = |predicate: &str| {
+                let mut values = block
+                    .lines()
+                    .filter_map(|line| line.trim().strip_prefix(predicate))
+                    .map(|value| value.trim_end_matches([' ', ';', '.']).trim().to_owned());
+                let value = values.next().unwrap_or_else(|| panic!("no {predicate} in {block}"));
+                assert_eq!(values.next(), None, "two of {predicate} in {block}");
+                value
+            };
+            let level = match value("spec:requirementLevel ").as_str() {
+                "spec:MUST" => "MUST",
+                "spec:MUSTNOT" => "MUST NOT",
+                "spec:SHOULD" => "SHOULD",
+                "spec:SHOULDNOT" => "SHOULD NOT",
+                "spec:MAY" => "MAY",
+                other => panic!("level {other}"),
+            };
+            let class = match value("spec:requirementSubject ").as_str() {
+                "<#OfferingAgent>" => "agent",
+                "<#ConsumingClient>" => "client",
+                "<#OfferingAgent> , <#ConsumingClient>" | "<#ConsumingClient> , <#OfferingAgent>" => "both",
+                "<#SpecificationRevision>" => "spec",
+                other => panic!("class {other}"),
+            };
+            (block.split('>').next().unwrap().to_owned(), format!("{level}, {class}"))
         })
-        .filter(|word| word.starts_with("A2ARDF-"))
-        .map(str::to_owned)
-        .collect()
+        .collect();
+    let rows: Vec<_> = conformance_rows().into_iter().map(|(id, binding, _)| (id, binding)).collect();
+    assert_eq!(rows, stated);
+}
+
+#[test]
+fn each_statement_has_a_test_or_the_reason_why_there_is_none() {
+    for (id, _, test) in conformance_rows() {
+        if let Some(reason) = test.strip_prefix("- ") {
+            assert!(reason.split_whitespace().count() >= 5, "{id}: that is no reason: {reason}");
+            assert!(!reason.contains("`test:"), "{id} has a test, or a reason why it has none");
+            continue;
+        }
+        for named in test.split(", ") {
+            let code = named.strip_prefix('`').and_then(|named| named.strip_suffix('`'));
+            let name = code.and_then(|code| code.strip_prefix("test:").or(code.strip_prefix("vector:")));
+            assert!(name.is_some_and(|name| !name.is_empty()), "{id}: {named:?} names no test");
+        }
+        let named: Vec<_> = test.split(", ").collect();
+        let distinct: BTreeSet<_> = named.iter().collect();
+        assert_eq!(distinct.len(), named.len(), "{id} names a test twice");
+    }
+}
+
+/// A reason why no test can exist is not that it is yet to be written.
+#[test]
+#[ignore = "until issue 4's rows land"]
+fn no_statement_waits_for_an_issue() {
+    let document = read("docs/conformance.md");
+    let waiting: Vec<_> = document
+        .lines()
+        .filter(|line| line.starts_with("| A2ARDF-"))
+        .filter(|line| ["wait", "issue "].iter().any(|word| line.to_lowercase().contains(word)))
+        .map(|line| line.split('|').nth(1).unwrap().trim())
+        .collect();
+    assert!(waiting.is_empty(), "{waiting:?}");
 }
 
 #[test]
@@ -139,7 +232,7 @@ fn threats_have_a_row_for_each_of_the_45_attacks() {
     assert_eq!(rows, (1..=45).collect::<Vec<_>>());
 }
 
-/// The names of all functions below a `#[test]`, and those that `proptest!` makes.
+/// The names of all functions below a `#[test]`, and those that `proptest!` and the ledger's suite make.
 fn test_functions(root: &Path) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut folders = vec![root.join("src"), root.join("tests")];
@@ -150,9 +243,13 @@ fn test_functions(root: &Path) -> BTreeSet<String> {
                 folders.push(path);
             } else if path.extension().is_some_and(|ending| ending == "rs") {
                 let text = fs::read_to_string(&path).unwrap();
-                let mut below_test = false;
+                let (mut below_test, mut of_every_ledger) = (false, false);
                 for line in text.lines().map(str::trim) {
-                    if line == "#[test]" {
+                    // The ledger's suite lists its properties; each is a test of every kind of ledger.
+                    of_every_ledger = line == "every_ledger! {" || (of_every_ledger && line != "}");
+                    if let Some(property) = line.strip_suffix(';').filter(|_| of_every_ledger) {
+                        names.insert(property.to_owned());
+                    } else if line == "#[test]" {
                         below_test = true;
                     } else if let Some(rest) = line.strip_prefix("fn ").filter(|_| below_test) {
                         names.insert(rest.split(['(', '<']).next().unwrap().to_owned());

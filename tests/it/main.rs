@@ -12,6 +12,7 @@ mod admission;
 mod attacks;
 mod binding;
 mod command_line;
+mod conversation_model;
 mod conversations;
 mod delegates;
 mod delegation;

@@ -13,7 +13,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use writgate::credential::issue::SigningKey;
-use writgate::ledger::{Ledger, ListKey, Revoked, RevokedPolicy, SqliteLedger};
+use writgate::ledger::{Entry, Ledger, ListKey, Revoked, RevokedEntry, RevokedPolicy, Sponsor, SqliteLedger};
 use writgate::source::{CachedDocument, DocumentCache};
 use writgate::worked_example::{
     ALICE, Ask, BOB, DOMAIN, MANDATE_POLICY, MandateDraft, NOTES, sign_credential,
@@ -670,10 +670,88 @@ fn wanted_lists_come_from_verified_chains_and_are_bounded() {
             .collect();
         server.refuses(&with_status(entries.into()), Reason::StatusRetrievalError);
     }
-    assert_eq!(wanted().len(), 32);
+    assert_eq!(wanted().len(), 128);
     // Its own lists make room for one that is in use.
     server.allows(&with_revocation(INDEX));
-    assert!(wanted().len() == 32 && wanted().contains(&list(LIST)));
+    assert!(wanted().len() == 128 && wanted().contains(&list(LIST)));
+}
+
+const ISSUERS_LIST: &str = "https://organisation.example/status/1";
+
+/// Alice's mandate for an organisation, and that one's for the agent, which names a list of the organisation's.
+fn through(organisation: &SigningKey) -> [MandateDraft; 2] {
+    let [root, mut leaf] = two_hops(organisation);
+    leaf.changes.push((&["credentialStatus"], status_entry("revocation", INDEX, ISSUERS_LIST)));
+    [root, leaf]
+}
+
+/// Threat 21: an issuer costs nothing. Whom Alice mandated makes up ten thousand, and that is nobody's loss.
+#[test]
+fn ten_thousand_issuers_that_one_delegate_makes_up_crowd_out_nobody() {
+    let server = Server::new();
+    let [honest, other] = [7, 8].map(|seed| SigningKey::from_seed([seed; 32]));
+    let list_of = |issuer: &SigningKey, set: &[usize]| List {
+        id: ISSUERS_LIST,
+        issuer: issuer.clone(),
+        ..List::new(set)
+    };
+    let refuses = |organisation: &SigningKey, reason: Reason| {
+        let [root, leaf] = through(organisation);
+        assert_eq!(refused(&server.decide(&[&root, &leaf])).reason(), reason);
+    };
+    server.serve(ISSUERS_LIST, "application/vc", list_of(&honest, &[INDEX]).signed());
+    refuses(&honest, Reason::Revoked);
+
+    let mallory = world().mallory;
+    let [root, leaf] = through(&mallory);
+    let engine = server.engine();
+    let ask = server.ask(&[&root, &leaf]);
+    let mut facts = world().facts();
+    facts.challenge = Some(ask.nonce.clone());
+    let snapshot = engine.snapshot(&world().facts(), noon()).unwrap();
+    let evaluation =
+        engine.evaluate(&writgate::Request { message: octets(&ask.message().unwrap()), facts, snapshot });
+    let delegate = Some(mallory.controller().to_owned());
+    assert_eq!(evaluation.learned.sponsor, Sponsor { root: ALICE.to_owned(), delegate });
+    assert_eq!(evaluation.learned.wanted.len(), 1);
+    let mut flood = evaluation.learned.clone();
+    for n in 0..10_000 {
+        let (issuer, url) = (format!("did:key:made-up-{n}"), ISSUERS_LIST.to_owned());
+        flood.revoked.insert(RevokedEntry { issuer: issuer.clone(), list: url.clone(), index: 1 });
+        flood.wanted.insert(ListKey { issuer, url });
+    }
+    let entry = Entry {
+        body: &evaluation.report,
+        decision_id: uuid::Uuid::now_v7().to_string(),
+        stage_micros: Default::default(),
+        now: noon(),
+        admission_refusal: None,
+        learned: &flood,
+        rests_on: None,
+    };
+    server.ledger.record(entry).unwrap();
+    assert_eq!(
+        server.engine().snapshot(&world().facts(), noon()).unwrap().memory.revoked.entries.len(),
+        4_096 + 1
+    );
+
+    // The revocation from before is for good, and so is one from after.
+    server.serve(ISSUERS_LIST, "application/vc", list_of(&honest, &[]).made(0).signed());
+    refuses(&honest, Reason::Revoked);
+    server.serve(ISSUERS_LIST, "application/vc", list_of(&other, &[INDEX]).signed());
+    refuses(&other, Reason::Revoked);
+    server.serve(ISSUERS_LIST, "application/vc", list_of(&other, &[]).made(0).signed());
+    refuses(&other, Reason::Revoked);
+    // Whose lists were not known are wanted: another delegate's and the root principal's own.
+    server.refuses(&with_revocation(INDEX), Reason::StatusRetrievalError);
+    let wanted = server.ledger.wanted_lists().unwrap();
+    for (issuer, url) in
+        [(ALICE, LIST), (honest.controller(), ISSUERS_LIST), (other.controller(), ISSUERS_LIST)]
+    {
+        assert!(wanted.contains(&ListKey { issuer: issuer.to_owned(), url: url.to_owned() }), "{issuer}");
+    }
+    server.list(&List::new(&[]));
+    server.allows(&with_revocation(INDEX));
 }
 
 const ORGANISATION: &str = "did:web:organisation.example";

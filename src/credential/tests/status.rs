@@ -623,6 +623,31 @@ fn an_unchanged_list_lives_no_longer_however_often_it_is_retrieved() {
     assert_eq!(ahead.judge(&entry()), Ok(instant("2026-07-01T13:00:00Z")));
 }
 
+/// Threat 21: once marks have gone, a list without one may be an old one that is served again.
+#[test]
+fn a_list_that_is_no_later_than_what_was_forgotten_is_unknown() {
+    let judged_after = |forgotten: Option<&str>, valid_from: Option<&str>| {
+        let mut document = list(&encoded(LEAST, &[]));
+        match valid_from {
+            Some(valid_from) => document["validFrom"] = json!(valid_from),
+            None => drop(document.as_object_mut().unwrap().remove("validFrom")),
+        }
+        let mut source = of_list(document);
+        source.memory.forgotten = forgotten.map(instant);
+        source.judge(&entry()).map(|_| ())
+    };
+    assert_eq!(judged_after(None, None), Ok(()));
+    assert_eq!(judged_after(JUNE_1, JUNE_2), Ok(()));
+    for old in [None, JUNE_1] {
+        assert_eq!(judged_after(JUNE_1, old), Err(Reason::StatusRetrievalError));
+    }
+    // What has its own mark goes by that.
+    let first = of_day(JUNE_1, &[]);
+    let mut marked = of_day(JUNE_1, &[]).after(&accepted(&first));
+    marked.memory.forgotten = JUNE_2.map(instant);
+    assert!(marked.judge(&entry()).is_ok());
+}
+
 /// Threat 20.
 #[test]
 fn what_was_once_seen_revoked_stays_so_and_a_suspension_does_not() {
@@ -632,7 +657,9 @@ fn what_was_once_seen_revoked_stays_so_and_a_suspension_does_not() {
     let place = RevokedEntry { issuer: issuer_of, list: list_of, index: 94567 };
     assert_eq!(learned.revoked, [place].into());
     let cleared = of_day(JUNE_2, &[]).after(&learned);
-    assert_eq!(cleared.judge(&entry()), Err(Reason::Revoked));
+    // It is taught again: whoever taught it first may lose it again.
+    let (judged, taught_again) = cleared.learn(&entry());
+    assert_eq!((judged, taught_again.revoked), (Err(Reason::Revoked), learned.revoked.clone()));
     let neighbour = StatusEntry { index: vec!["94568".to_owned()], ..entry() };
     assert!(cleared.judge(&neighbour).is_ok());
     // Also where the list can no longer be had.

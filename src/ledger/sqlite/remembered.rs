@@ -1,8 +1,11 @@
 //! The memory of status and revocation, each step within the caller's transaction.
 
 use super::micros;
+use super::sponsors::{self, Kind};
+use crate::ledger::fair_share::Sponsor;
 use crate::ledger::status_memory::{
-    REVOKED_IN_ALL, REVOKED_PER_ISSUER, WANTED_FOR_DAYS, WANTED_IN_ALL, WANTED_PER_ISSUER,
+    ACCEPTED_FOR_DAYS, ACCEPTED_IN_ALL, ACCEPTED_PER_SPONSOR, REVOKED_IN_ALL, REVOKED_PER_SPONSOR,
+    WANTED_FOR_DAYS, WANTED_IN_ALL, WANTED_PER_SPONSOR,
 };
 use crate::ledger::{
     Learned, LedgerError, ListKey, ListMark, Revoked, RevokedEntry, RevokedPolicy, StatusMemory,
@@ -10,7 +13,7 @@ use crate::ledger::{
 use crate::message::Digest;
 use crate::request::Instant;
 use chrono::TimeDelta;
-use rusqlite::{Connection, OptionalExtension, Row, Transaction};
+use rusqlite::{Connection, Row, Transaction};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -48,7 +51,10 @@ fn read(transaction: &Transaction<'_>) -> Result<StatusMemory, LedgerError> {
         .query_map((), |row| Ok(RevokedPolicy { publisher: row.get(0)?, policy: row.get(1)? }))?
         .collect::<Result<_, _>>()?;
     let entries = transaction
-        .prepare_cached("SELECT issuer, list, place FROM revoked_entries")?
+        .prepare_cached(
+            "SELECT issuer, list, place FROM revoked_entries
+             UNION ALL SELECT issuer, list, place FROM learned_entries",
+        )?
         .query_and_then((), |row| {
             Ok(RevokedEntry { issuer: row.get(0)?, list: row.get(1)?, index: super::read_u64(row.get(2)?)? })
         })?
@@ -57,15 +63,25 @@ fn read(transaction: &Transaction<'_>) -> Result<StatusMemory, LedgerError> {
         .prepare_cached("SELECT issuer, url, valid_from_us, digest, accepted_us FROM accepted_lists")?
         .query_and_then((), |row| Ok((ListKey { issuer: row.get(0)?, url: row.get(1)? }, mark(row, 2)?)))?
         .collect::<Result<BTreeMap<_, _>, LedgerError>>()?;
-    Ok(StatusMemory { revoked: Revoked { ids, policies, entries }, lists })
+    let forgotten = forgotten(transaction)?;
+    Ok(StatusMemory { revoked: Revoked { ids, policies, entries }, lists, forgotten })
+}
+
+/// The latest `validFrom` of marks that made room.
+fn forgotten(transaction: &Transaction<'_>) -> Result<Option<Instant>, LedgerError> {
+    let stored: Option<i64> = transaction
+        .prepare_cached("SELECT forgotten_us FROM status_memory")?
+        .query_row((), |row| row.get(0))?;
+    stored.map(instant).transpose()
+}
+
+fn instant(stored: i64) -> Result<Instant, LedgerError> {
+    Instant::from_timestamp_micros(stored)
+        .ok_or_else(|| LedgerError::Unusable("an instant of the ledger is out of the calendar".into()))
 }
 
 /// A mark in the three columns from `first`.
 fn mark(row: &Row<'_>, first: usize) -> Result<ListMark, LedgerError> {
-    let instant = |stored: i64| {
-        Instant::from_timestamp_micros(stored)
-            .ok_or_else(|| LedgerError::Unusable("an instant of the ledger is out of the calendar".into()))
-    };
     Ok(ListMark {
         valid_from: row.get::<_, Option<i64>>(first)?.map(instant).transpose()?,
         digest: Digest::from_bytes(row.get(first + 1)?),
@@ -100,16 +116,21 @@ fn is_revoked(transaction: &Transaction<'_>, entry: &RevokedEntry) -> Result<boo
     // No list has a place that the ledger cannot number, so none was ever revoked.
     let Ok(place) = i64::try_from(entry.index) else { return Ok(false) };
     Ok(transaction
-        .prepare_cached("SELECT 1 FROM revoked_entries WHERE issuer = ?1 AND list = ?2 AND place = ?3")?
+        .prepare_cached(
+            "SELECT 1 FROM revoked_entries WHERE issuer = ?1 AND list = ?2 AND place = ?3
+             UNION ALL SELECT 1 FROM learned_entries WHERE issuer = ?1 AND list = ?2 AND place = ?3",
+        )?
         .exists((&entry.issuer, &entry.list, place))?)
 }
 
-/// Whether a list that was relied on is no longer the newest, or has a shorter life than was thought.
+/// Whether a list that was relied on is no longer the newest, may not be, or has a shorter life than was thought.
 pub(super) fn any_list_moved(transaction: &Transaction<'_>, learned: &Learned) -> Result<bool, LedgerError> {
     for (key, relied_on) in &learned.lists {
-        if let Some(held) = accepted(transaction, key)?
-            && relied_on.following(&held).is_none_or(|mark| mark.accepted != relied_on.accepted)
-        {
+        let moved = match accepted(transaction, key)? {
+            Some(held) => relied_on.following(&held).is_none_or(|mark| mark.accepted != relied_on.accepted),
+            None => relied_on.may_be_forgotten(forgotten(transaction)?),
+        };
+        if moved {
             return Ok(true);
         }
     }
@@ -124,7 +145,7 @@ fn accepted(transaction: &Transaction<'_>, key: &ListKey) -> Result<Option<ListM
     rows.next()?.map(|row| mark(row, 0)).transpose()
 }
 
-/// Keeps what an evaluation learned. What another process knows better stays as it is.
+/// Keeps what an evaluation learned, as far as there is room. What another process knows better stays as it is.
 pub(super) fn learn(
     transaction: &Transaction<'_>,
     learned: &Learned,
@@ -132,15 +153,36 @@ pub(super) fn learn(
 ) -> Result<(), LedgerError> {
     let mut changed = false;
     for entry in &learned.revoked {
-        changed |= learn_revoked(transaction, entry)?;
+        changed |= learn_revoked(transaction, entry, &learned.sponsor.of_issuer(&entry.issuer))?;
     }
-    for (key, mark) in &learned.lists {
-        changed |= learn_list(transaction, key, mark)?;
+    if changed {
+        moved(transaction)?;
     }
+    keep_lists(transaction, learned, now)?;
     for key in &learned.wanted {
-        learn_wanted(transaction, key, now)?;
+        learn_wanted(transaction, key, &learned.sponsor.of_issuer(&key.issuer), now)?;
     }
-    if changed { moved(transaction) } else { Ok(()) }
+    Ok(())
+}
+
+/// Keeps the marks of the lists that were relied on. False: there is no room for one, so nothing may rest on its list.
+pub(super) fn keep_lists(
+    transaction: &Transaction<'_>,
+    learned: &Learned,
+    now: Instant,
+) -> Result<bool, LedgerError> {
+    let (mut changed, mut all) = (false, true);
+    for (key, mark) in &learned.lists {
+        match learn_list(transaction, key, mark, &learned.sponsor.of_issuer(&key.issuer), now)? {
+            Kept::Already => {}
+            Kept::Anew => changed = true,
+            Kept::NoRoom => all = false,
+        }
+    }
+    if changed {
+        moved(transaction)?;
+    }
+    Ok(all)
 }
 
 /// Marks the memory as changed, for every snapshot that still holds the last one.
@@ -149,45 +191,96 @@ fn moved(transaction: &Transaction<'_>) -> Result<(), LedgerError> {
     Ok(())
 }
 
-fn learn_revoked(transaction: &Transaction<'_>, entry: &RevokedEntry) -> Result<bool, LedgerError> {
-    if is_revoked(transaction, entry)? {
-        return Ok(false);
-    }
-    let of_issuer = count(
-        transaction,
-        "SELECT count(*) FROM revoked_entries WHERE issuer = ?1",
-        Some(entry.issuer.as_str()),
-    )?;
-    let in_all = count(transaction, "SELECT count(*) FROM revoked_entries", None)?;
-    if of_issuer >= REVOKED_PER_ISSUER || in_all >= REVOKED_IN_ALL {
-        tracing::warn!(issuer = %entry.issuer, list = %entry.list, "a revocation is not kept: the ledger's quota is full");
-        return Ok(false);
-    }
-    insert_entry(transaction, entry)?;
-    Ok(true)
+/// A place in a status list as the ledger numbers it.
+fn place(entry: &RevokedEntry) -> Result<i64, LedgerError> {
+    i64::try_from(entry.index)
+        .map_err(|_| LedgerError::Contradictory("a place in a status list is larger than any list"))
 }
 
-fn insert_entry(transaction: &Transaction<'_>, entry: &RevokedEntry) -> Result<usize, LedgerError> {
-    let place = i64::try_from(entry.index)
-        .map_err(|_| LedgerError::Contradictory("a place in a status list is larger than any list"))?;
+/// Keeps a revocation for this sponsor, whoever else holds it. True: the memory is another
+/// one by now.
+fn learn_revoked(
+    transaction: &Transaction<'_>,
+    entry: &RevokedEntry,
+    sponsor: &Sponsor,
+) -> Result<bool, LedgerError> {
+    let by_operator = transaction
+        .prepare_cached("SELECT 1 FROM revoked_entries WHERE issuer = ?1 AND list = ?2 AND place = ?3")?
+        .exists((&entry.issuer, &entry.list, place(entry)?))?;
+    if by_operator || is_taught_by(transaction, entry, sponsor)? {
+        return Ok(false);
+    }
+    let known = is_revoked(transaction, entry)?;
+    let full = is_at(REVOKED_IN_ALL, sponsors::held_in_all(transaction, Kind::Revoked)?);
+    if is_at(REVOKED_PER_SPONSOR, sponsors::held(transaction, Kind::Revoked, sponsor)?)
+        || (full && !sponsors::make_room(transaction, Kind::Revoked, sponsor)?)
+    {
+        tracing::warn!(
+            issuer = %entry.issuer, list = %entry.list, root = %sponsor.root, delegate = sponsor.delegate.as_deref(),
+            "a revocation is not kept: its sponsor has its share"
+        );
+        return Ok(false);
+    }
+    let number = sponsors::find_or_add(transaction, sponsor)?;
+    transaction
+        .prepare_cached("INSERT INTO learned_entries (sponsor, issuer, list, place) VALUES (?1, ?2, ?3, ?4)")?
+        .execute((number, &entry.issuer, &entry.list, place(entry)?))?;
+    Ok(full || !known)
+}
+
+fn is_taught_by(
+    transaction: &Transaction<'_>,
+    entry: &RevokedEntry,
+    sponsor: &Sponsor,
+) -> Result<bool, LedgerError> {
+    let Some(number) = sponsors::find(transaction, sponsor)? else { return Ok(false) };
     Ok(transaction
         .prepare_cached(
-            "INSERT INTO revoked_entries (issuer, list, place) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+            "SELECT 1 FROM learned_entries WHERE issuer = ?1 AND list = ?2 AND place = ?3 AND sponsor = ?4",
         )?
-        .execute((&entry.issuer, &entry.list, place))?)
+        .exists((&entry.issuer, &entry.list, place(entry)?, number))?)
 }
 
-fn learn_list(transaction: &Transaction<'_>, key: &ListKey, mark: &ListMark) -> Result<bool, LedgerError> {
+/// What became of the mark of a list.
+enum Kept {
+    Already,
+    Anew,
+    NoRoom,
+}
+
+fn learn_list(
+    transaction: &Transaction<'_>,
+    key: &ListKey,
+    mark: &ListMark,
+    sponsor: &Sponsor,
+    now: Instant,
+) -> Result<Kept, LedgerError> {
     let held = accepted(transaction, key)?;
     let next = match &held {
+        None if mark.may_be_forgotten(forgotten(transaction)?) => None,
         None => Some(*mark),
         Some(held) => mark.following(held),
     };
-    let Some(next) = next.filter(|next| held != Some(*next)) else { return Ok(false) };
+    let Some(next) = next.filter(|next| held != Some(*next)) else { return Ok(Kept::Already) };
+    let number = match held {
+        Some(_) => None,
+        None if has_room(transaction, sponsor)?
+            || (forget_old_lists(transaction, now)? && has_room(transaction, sponsor)?) =>
+        {
+            Some(sponsors::find_or_add(transaction, sponsor)?)
+        }
+        None => {
+            tracing::warn!(
+                issuer = %key.issuer, list = %key.url, root = %sponsor.root, delegate = sponsor.delegate.as_deref(),
+                "a status list cannot be relied on: its sponsor has its share"
+            );
+            return Ok(Kept::NoRoom);
+        }
+    };
     transaction
         .prepare_cached(
-            "INSERT INTO accepted_lists (issuer, url, valid_from_us, digest, accepted_us)
-             VALUES (?1, ?2, ?3, ?4, ?5)
+            "INSERT INTO accepted_lists (issuer, url, valid_from_us, digest, accepted_us, sponsor)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
              ON CONFLICT (issuer, url) DO UPDATE SET
                  valid_from_us = excluded.valid_from_us,
                  digest = excluded.digest,
@@ -199,54 +292,90 @@ fn learn_list(transaction: &Transaction<'_>, key: &ListKey, mark: &ListMark) -> 
             next.valid_from.map(micros),
             next.digest.as_bytes(),
             micros(next.accepted),
+            number,
         ))?;
+    Ok(Kept::Anew)
+}
+
+fn has_room(transaction: &Transaction<'_>, sponsor: &Sponsor) -> Result<bool, LedgerError> {
+    let holdings = sponsors::holdings(transaction, Kind::Accepted)?;
+    Ok(holdings.leaves_room_for(sponsor, ACCEPTED_PER_SPONSOR, ACCEPTED_IN_ALL))
+}
+
+/// Drops the marks of lists that are older than [`ACCEPTED_FOR_DAYS`] in every respect, and notes how far back that
+/// reaches. True: there were some.
+fn forget_old_lists(transaction: &Transaction<'_>, now: Instant) -> Result<bool, LedgerError> {
+    let long_ago = micros(days_before(now, ACCEPTED_FOR_DAYS));
+    // A list without `validFrom` is earlier than any that has it; to have forgotten one is to have forgotten that much.
+    let latest: Option<i64> = transaction
+        .prepare_cached(
+            "SELECT max(coalesce(valid_from_us, 0)) FROM accepted_lists
+             WHERE accepted_us < ?1 AND coalesce(valid_from_us, 0) < ?1",
+        )?
+        .query_row((long_ago,), |row| row.get(0))?;
+    let Some(latest) = latest else { return Ok(false) };
+    transaction
+        .prepare_cached(
+            "UPDATE status_memory SET version = version + 1, forgotten_us = max(coalesce(forgotten_us, ?1), ?1)",
+        )?
+        .execute((latest,))?;
+    transaction
+        .prepare_cached(
+            "DELETE FROM accepted_lists WHERE accepted_us < ?1 AND coalesce(valid_from_us, 0) < ?1",
+        )?
+        .execute((long_ago,))?;
+    sponsors::drop_idle(transaction)?;
     Ok(true)
 }
 
-fn learn_wanted(transaction: &Transaction<'_>, key: &ListKey, now: Instant) -> Result<(), LedgerError> {
-    let wanted_again = transaction
-        .prepare_cached(
-            "UPDATE wanted_lists SET wanted_us = max(wanted_us, ?3) WHERE issuer = ?1 AND url = ?2",
-        )?
-        .execute((&key.issuer, &key.url, micros(now)))?;
-    if wanted_again > 0 {
-        return Ok(());
-    }
-    let of_issuer = "SELECT count(*) FROM wanted_lists WHERE issuer = ?1";
-    if count(transaction, of_issuer, Some(&key.issuer))? >= WANTED_PER_ISSUER {
-        transaction
+fn learn_wanted(
+    transaction: &Transaction<'_>,
+    key: &ListKey,
+    sponsor: &Sponsor,
+    now: Instant,
+) -> Result<(), LedgerError> {
+    if let Some(number) = sponsors::find(transaction, sponsor)? {
+        let wanted_again = transaction
             .prepare_cached(
-                "DELETE FROM wanted_lists WHERE issuer = ?1 AND url =
-                 (SELECT url FROM wanted_lists WHERE issuer = ?1 ORDER BY wanted_us, url LIMIT 1)",
+                "UPDATE wanted_lists SET wanted_us = max(wanted_us, ?4)
+                 WHERE sponsor = ?1 AND issuer = ?2 AND url = ?3",
             )?
-            .execute((&key.issuer,))?;
-    } else if is_full(transaction)? {
-        let long_ago = now.checked_sub_signed(TimeDelta::days(WANTED_FOR_DAYS)).unwrap_or(Instant::MIN_UTC);
-        transaction
-            .prepare_cached("DELETE FROM wanted_lists WHERE wanted_us < ?1")?
-            .execute((micros(long_ago),))?;
-        if is_full(transaction)? {
+            .execute((number, &key.issuer, &key.url, micros(now)))?;
+        if wanted_again > 0 {
             return Ok(());
         }
     }
+    if is_at(WANTED_PER_SPONSOR, sponsors::held(transaction, Kind::Wanted, sponsor)?) {
+        sponsors::take_one(transaction, Kind::Wanted, sponsor)?;
+    } else if is_full_of_wanted(transaction)? {
+        let long_ago = micros(days_before(now, WANTED_FOR_DAYS));
+        let gone = transaction
+            .prepare_cached("DELETE FROM wanted_lists WHERE wanted_us < ?1")?
+            .execute((long_ago,))?;
+        if gone > 0 {
+            sponsors::drop_idle(transaction)?;
+        }
+        if is_full_of_wanted(transaction)? && !sponsors::make_room(transaction, Kind::Wanted, sponsor)? {
+            return Ok(());
+        }
+    }
+    let number = sponsors::find_or_add(transaction, sponsor)?;
     transaction
-        .prepare_cached("INSERT INTO wanted_lists (issuer, url, wanted_us) VALUES (?1, ?2, ?3)")?
-        .execute((&key.issuer, &key.url, micros(now)))?;
+        .prepare_cached("INSERT INTO wanted_lists (sponsor, issuer, url, wanted_us) VALUES (?1, ?2, ?3, ?4)")?
+        .execute((number, &key.issuer, &key.url, micros(now)))?;
     Ok(())
 }
 
-/// Whether as many lists are wanted as are remembered.
-fn is_full(transaction: &Transaction<'_>) -> Result<bool, LedgerError> {
-    Ok(count(transaction, "SELECT count(*) FROM wanted_lists", None)? >= WANTED_IN_ALL)
+fn is_full_of_wanted(transaction: &Transaction<'_>) -> Result<bool, LedgerError> {
+    Ok(is_at(WANTED_IN_ALL, sponsors::held_in_all(transaction, Kind::Wanted)?))
 }
 
-fn count(transaction: &Transaction<'_>, sql: &str, of: Option<&str>) -> Result<usize, LedgerError> {
-    let mut statement = transaction.prepare_cached(sql)?;
-    let rows: Option<i64> = match of {
-        Some(of) => statement.query_row((of,), |row| row.get(0)).optional()?,
-        None => statement.query_row((), |row| row.get(0)).optional()?,
-    };
-    Ok(usize::try_from(rows.unwrap_or(0)).unwrap_or(usize::MAX))
+fn is_at(quota: usize, held: u64) -> bool {
+    usize::try_from(held).map_or(true, |held| held >= quota)
+}
+
+fn days_before(now: Instant, days: i64) -> Instant {
+    now.checked_sub_signed(TimeDelta::days(days)).unwrap_or(Instant::MIN_UTC)
 }
 
 /// Keeps what the operator says is revoked, whatever its number.
@@ -263,15 +392,18 @@ pub(super) fn mark_revoked(transaction: &Transaction<'_>, revoked: &Revoked) -> 
     for revoked in &revoked.policies {
         inserted += policy.execute((&revoked.publisher, &revoked.policy))?;
     }
+    let mut entries = transaction.prepare_cached(
+        "INSERT INTO revoked_entries (issuer, list, place) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+    )?;
     for entry in &revoked.entries {
-        inserted += insert_entry(transaction, entry)?;
+        inserted += entries.execute((&entry.issuer, &entry.list, place(entry)?))?;
     }
     if inserted > 0 { moved(transaction) } else { Ok(()) }
 }
 
 pub(super) fn wanted(connection: &Connection) -> Result<Vec<ListKey>, LedgerError> {
     Ok(connection
-        .prepare_cached("SELECT issuer, url FROM wanted_lists ORDER BY issuer, url")?
+        .prepare_cached("SELECT DISTINCT issuer, url FROM wanted_lists ORDER BY issuer, url")?
         .query_map((), |row| Ok(ListKey { issuer: row.get(0)?, url: row.get(1)? }))?
         .collect::<Result<_, _>>()?)
 }

@@ -1,7 +1,7 @@
 //! The tables, and what a file must be before it is used.
 
 use crate::ledger::LedgerError;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// Marks a SQLite file as a Writgate ledger ("Wrgt").
 const APPLICATION_ID: i32 = 0x5772_6774;
@@ -56,9 +56,8 @@ CREATE TABLE revoked (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// What version 2 added: the memory of status and revocation (`crate::ledger::status_memory`). `status_memory.version`
-/// moves with every change of what a snapshot holds of it, so that a snapshot reads only what changed.
-const STATUS_TABLES: &str = "\
+/// The memory of status and revocation of version 2: nothing in it says who taught it.
+pub(super) const STATUS_TABLES_OF_2: &str = "\
 CREATE TABLE revoked_policies (
     publisher TEXT NOT NULL,
     policy TEXT NOT NULL,
@@ -91,8 +90,68 @@ CREATE TABLE status_memory (
 INSERT INTO status_memory (only_row, version) VALUES (1, 0);
 ";
 
-/// What version 3 added: the exchanges of conversations. `context` is written as in `messages`. `bound_peers` names peers
-/// of which exchanges were forgotten that kept prose out; the empty name is everybody.
+/// The memory of status and revocation (`crate::ledger::status_memory`), since version 3. `status_memory.version` moves
+/// with every change of what a snapshot holds of it, so that a snapshot reads only what changed.
+///
+/// What was learned names its sponsor (`crate::ledger::fair_share`): `status_sponsors.delegate` is `-` for the root
+/// principal itself and `=` followed by the delegate for one. Two sponsors may have taught the same revocation or wanted
+/// the same list, so that neither loses it with the other. `revoked_entries` holds what the operator marked, and
+/// whatever version 2 had: it was promised to stay. An accepted list without a sponsor is from version 2 and counts for
+/// nobody. `status_memory.forgotten_us` is the latest `validFrom` of accepted lists that made room.
+pub(super) const STATUS_TABLES: &str = "\
+CREATE TABLE revoked_policies (
+    publisher TEXT NOT NULL,
+    policy TEXT NOT NULL,
+    PRIMARY KEY (publisher, policy)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE revoked_entries (
+    issuer TEXT NOT NULL,
+    list TEXT NOT NULL,
+    place INTEGER NOT NULL CHECK (place >= 0),
+    PRIMARY KEY (issuer, list, place)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE status_sponsors (
+    sponsor INTEGER PRIMARY KEY,
+    root TEXT NOT NULL,
+    delegate TEXT NOT NULL,
+    UNIQUE (root, delegate)
+) STRICT;
+CREATE TABLE learned_entries (
+    sequence INTEGER PRIMARY KEY,
+    sponsor INTEGER NOT NULL REFERENCES status_sponsors (sponsor),
+    issuer TEXT NOT NULL,
+    list TEXT NOT NULL,
+    place INTEGER NOT NULL CHECK (place >= 0),
+    UNIQUE (issuer, list, place, sponsor)
+) STRICT;
+CREATE INDEX learned_entries_of_sponsor ON learned_entries (sponsor);
+CREATE TABLE accepted_lists (
+    issuer TEXT NOT NULL,
+    url TEXT NOT NULL,
+    valid_from_us INTEGER,
+    digest BLOB NOT NULL CHECK (length(digest) = 32),
+    accepted_us INTEGER NOT NULL,
+    sponsor INTEGER REFERENCES status_sponsors (sponsor),
+    PRIMARY KEY (issuer, url)
+) STRICT;
+CREATE INDEX accepted_lists_of_sponsor ON accepted_lists (sponsor);
+CREATE TABLE wanted_lists (
+    sponsor INTEGER NOT NULL REFERENCES status_sponsors (sponsor),
+    issuer TEXT NOT NULL,
+    url TEXT NOT NULL,
+    wanted_us INTEGER NOT NULL,
+    PRIMARY KEY (sponsor, issuer, url)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE status_memory (
+    only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+    version INTEGER NOT NULL,
+    forgotten_us INTEGER
+) STRICT;
+INSERT INTO status_memory (only_row, version) VALUES (1, 0);
+";
+
+/// The exchanges of conversations, since version 3. `context` is written as in `messages`. `bound_peers` names peers of
+/// which exchanges were forgotten that kept prose out; `*` is everybody.
 pub(super) const CONVERSATION_TABLES: &str = "\
 CREATE TABLE exchanges (
     role TEXT NOT NULL CHECK (role IN ('agent', 'client')),
@@ -156,18 +215,50 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), LedgerError> {
     }
     // Another process may do the same at the same time: what counts is what holds once the file is ours.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let earlier = version(&transaction)?;
-    if earlier == 1 {
-        unaltered(&transaction, &[FIRST_TABLES])?;
-        transaction.execute_batch(STATUS_TABLES)?;
-    } else if earlier == 2 {
-        unaltered(&transaction, &[FIRST_TABLES, STATUS_TABLES])?;
+    match version(&transaction)? {
+        1 => {
+            unaltered(&transaction, &[FIRST_TABLES])?;
+            transaction.execute_batch(STATUS_TABLES)?;
+        }
+        2 => {
+            unaltered(&transaction, &[FIRST_TABLES, STATUS_TABLES_OF_2])?;
+            migrate_status_to_3(&transaction)?;
+        }
+        _ => return check(&transaction),
     }
-    if earlier < SCHEMA_VERSION {
-        transaction.execute_batch(CONVERSATION_TABLES)?;
-        transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
-    }
+    transaction.execute_batch(CONVERSATION_TABLES)?;
+    transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     transaction.commit()?;
+    Ok(())
+}
+
+/// Moves the memory of status of version 2 into the tables of version 3. It says of nothing who taught it, so whatever
+/// protects somebody stays and counts for nobody: a flood from before takes no room from anybody. Wanted lists are
+/// charged to their issuers, all as delegates of one root principal that there is not: they make room first.
+fn migrate_status_to_3(transaction: &Transaction<'_>) -> Result<(), LedgerError> {
+    const TABLES: [&str; 5] =
+        ["revoked_policies", "revoked_entries", "accepted_lists", "wanted_lists", "status_memory"];
+    for table in TABLES {
+        transaction.execute_batch(&format!(
+            "CREATE TEMP TABLE earlier_{table} AS SELECT * FROM main.{table}; DROP TABLE main.{table};"
+        ))?;
+    }
+    transaction.execute_batch(STATUS_TABLES)?;
+    transaction.execute_batch(
+        "INSERT INTO revoked_policies SELECT publisher, policy FROM earlier_revoked_policies;
+         INSERT INTO revoked_entries SELECT issuer, list, place FROM earlier_revoked_entries;
+         INSERT INTO accepted_lists (issuer, url, valid_from_us, digest, accepted_us)
+             SELECT issuer, url, valid_from_us, digest, accepted_us FROM earlier_accepted_lists;
+         INSERT INTO status_sponsors (root, delegate)
+             SELECT DISTINCT '', '=' || issuer FROM earlier_wanted_lists;
+         INSERT INTO wanted_lists
+             SELECT sponsor, issuer, url, wanted_us FROM earlier_wanted_lists
+             JOIN status_sponsors ON root = '' AND delegate = '=' || issuer;
+         UPDATE status_memory SET version = (SELECT version + 1 FROM earlier_status_memory);",
+    )?;
+    for table in TABLES {
+        transaction.execute_batch(&format!("DROP TABLE temp.earlier_{table};"))?;
+    }
     Ok(())
 }
 

@@ -1,12 +1,13 @@
 //! What a file must withstand: reopening, other connections and processes, faults between any two steps, tampering.
 
 use super::*;
+use crate::ledger::conformance::quotas::of;
 use crate::ledger::conformance::{
     Ask, DOMAIN, Folder, SKEW, admitted, at, entry, ids, list, nowhere, once, one_of_each, refuse_with,
     refused, relies_on,
 };
-use crate::ledger::status_memory::REVOKED_IN_ALL;
-use crate::ledger::{Learned, StatusMemory};
+use crate::ledger::status_memory::{REVOKED_IN_ALL, WANTED_IN_ALL};
+use crate::ledger::{Learned, ListMark, StatusMemory};
 use crate::refusal::Reason;
 use chrono::DateTime;
 
@@ -159,12 +160,102 @@ fn first_version() -> (Folder, u64) {
     ledger.mark_revoked(&ids(&["r"])).unwrap();
     drop(ledger);
     let connection = raw(&folder);
-    let since = ["revoked_policies", "revoked_entries", "accepted_lists", "wanted_lists", "status_memory"];
-    for table in since.into_iter().chain(["exchanges", "bound_peers"]) {
-        connection.execute_batch(&format!("DROP TABLE {table}")).unwrap();
-    }
+    drop_later_tables(&connection);
     connection.pragma_update(None, "user_version", 1).unwrap();
     (folder, 1)
+}
+
+fn drop_later_tables(connection: &Connection) {
+    for table in [
+        "revoked_policies",
+        "revoked_entries",
+        "learned_entries",
+        "accepted_lists",
+        "wanted_lists",
+        "status_sponsors",
+        "status_memory",
+        "exchanges",
+        "bound_peers",
+    ] {
+        connection.execute_batch(&format!("DROP TABLE {table}")).unwrap();
+    }
+}
+
+/// A ledger as version 2 of the tables left it, after a flood by free issuers: both quotas by issuer are full.
+fn second_version() -> Folder {
+    let (folder, _) = first_version();
+    let connection = raw(&folder);
+    connection.execute_batch(schema::STATUS_TABLES_OF_2).unwrap();
+    let flood = format!(
+        "INSERT INTO revoked_policies VALUES ('alice', 'p');
+         INSERT INTO revoked_entries VALUES ('alice', 'l', 7);
+         INSERT INTO accepted_lists VALUES ('alice', 'l', {from}, zeroblob(32), {accepted});
+         INSERT INTO accepted_lists VALUES ('bob', 'l', NULL, zeroblob(32), {accepted});
+         INSERT INTO wanted_lists VALUES ('alice', 'l', {accepted});
+         WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {wanted})
+             INSERT INTO wanted_lists SELECT 'did:key:' || n, 'l', {accepted} FROM n;
+         WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {revoked})
+             INSERT INTO revoked_entries SELECT 'did:key:' || n, 'l', n FROM n;
+         UPDATE status_memory SET version = 41;",
+        from = micros(at(0)),
+        accepted = micros(at(10)),
+        wanted = WANTED_IN_ALL - 1,
+        revoked = REVOKED_IN_ALL - 1,
+    );
+    connection.execute_batch(&flood).unwrap();
+    connection.pragma_update(None, "user_version", 2).unwrap();
+    folder
+}
+
+#[test]
+fn the_status_tables_of_version_2_are_what_they_were() {
+    let digest = Digest::of(schema::STATUS_TABLES_OF_2).to_string();
+    assert_eq!(digest, "edd22f28e5bfea982a422a199120a1f593f4b5ee3e37f7a9f23d9053b877ea22");
+}
+
+#[test]
+fn a_ledger_of_version_2_is_brought_up_and_a_flood_from_before_takes_nobodys_room() {
+    let folder = second_version();
+    let ledger = folder.reopened();
+    assert_eq!(refused(Ask::new("m").of(&ledger)).0, Reason::DuplicateMessage);
+    let before = ledger.snapshot(&nowhere(), at(100)).unwrap().memory;
+    assert_eq!((&before.revoked.ids, &before.revoked.policies), (&ids(&["r"]).ids, &one_of_each().policies));
+    assert_eq!(before.revoked.entries.len(), REVOKED_IN_ALL);
+    assert!(before.revoked.entries.contains(&entry("alice", "l", 7)));
+    let mark =
+        |valid_from: Option<i64>| ListMark::new(valid_from.map(at), Digest::from_bytes([0; 32]), at(10));
+    let marks = [(list("alice", "l"), mark(Some(0))), (list("bob", "l"), mark(None))];
+    assert_eq!((&before.lists, before.forgotten), (&marks.into(), None));
+    assert!(ledger.wanted_lists().unwrap().contains(&list("alice", "l")));
+    // All the flood is there, and a newcomer's list and revocation are learned.
+    let newcomer = Learned {
+        revoked: [entry("carol", "l", 1)].into(),
+        wanted: [list("carol", "l"), list("alice", "own")].into(),
+        ..Learned::default()
+    };
+    refuse_with(&ledger, &of("alice", "carol", newcomer));
+    let wanted = ledger.wanted_lists().unwrap();
+    assert_eq!(wanted.len(), WANTED_IN_ALL);
+    assert!(wanted.contains(&list("carol", "l")) && wanted.contains(&list("alice", "own")));
+    let after = ledger.snapshot(&nowhere(), at(100)).unwrap().memory;
+    assert_eq!(after.revoked.entries.len(), REVOKED_IN_ALL + 1);
+    // A mark from before still bars the way back.
+    let back = Ask::new("n").but(|ask| ask.learned = of("alice", "carol", relies_on(Some(-1), "b", 20)));
+    assert!(matches!(back.of(&ledger), Ok(Admission::Stale)));
+    drop(ledger);
+    assert_eq!(folder.reopened().snapshot(&nowhere(), at(100)).unwrap().memory, after);
+}
+
+#[test]
+fn an_altered_ledger_of_version_2_is_not_brought_up() {
+    for sql in ["DROP TABLE wanted_lists", "CREATE TABLE learned_entries (sponsor)", "DROP TABLE challenges"]
+    {
+        let folder = second_version();
+        raw(&folder).execute_batch(sql).unwrap();
+        unusable(SqliteLedger::open(&folder.file(), DOMAIN, SKEW), "altered");
+        let version: i64 = raw(&folder).pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        assert_eq!(version, 2, "nothing was changed");
+    }
 }
 
 #[test]
@@ -215,17 +306,18 @@ fn an_altered_ledger_of_version_1_is_not_brought_up() {
 
 #[test]
 fn many_processes_bring_up_one_ledger_once() {
-    let (folder, _) = first_version();
-    std::thread::scope(|scope| {
-        for _ in 0..8 {
-            scope.spawn(|| {
-                assert_eq!(
-                    folder.reopened().snapshot(&nowhere(), at(100)).unwrap().memory.revoked,
-                    ids(&["r"])
-                )
-            });
-        }
-    });
+    for folder in [first_version().0, second_version()] {
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    assert_eq!(
+                        folder.reopened().snapshot(&nowhere(), at(100)).unwrap().memory.revoked.ids,
+                        ids(&["r"]).ids
+                    )
+                });
+            }
+        });
+    }
 }
 
 #[test]
@@ -250,33 +342,89 @@ fn a_snapshot_sees_what_another_connection_learned() {
     assert_eq!((&memory(&reopened).revoked, &memory(&reopened).lists), (&one_of_each(), &held.lists));
 }
 
-#[test]
-fn the_revocations_of_all_issuers_are_bounded() {
-    let folder = Folder::new();
-    let ledger = folder.ledger();
-    let learn = |index| {
-        let mut learned = Learned::default();
-        learned.revoked.insert(entry("alice", "l", index));
-        refuse_with(&ledger, &learned);
-    };
-    let fill = |rows: usize| {
-        let sql = format!(
-            "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {rows})
-             INSERT INTO revoked_entries SELECT 'issuer ' || n, 'l', n FROM n"
-        );
-        raw(&folder).execute_batch(&sql).unwrap();
-    };
-    fill(REVOKED_IN_ALL - 1);
-    learn(1);
-    learn(2);
-    let kept: usize = raw(&folder)
-        .query_row("SELECT count(*) FROM revoked_entries WHERE issuer = 'alice'", (), |row| {
-            row.get::<_, i64>(0)
-        })
-        .unwrap()
-        .try_into()
+/// Fills a table of a ledger with rows of so many delegates of `mallory`'s, `each` has so many.
+fn fill(ledger: &SqliteLedger, insert: &str, delegates: usize, each: usize) {
+    let connection = ledger.lock().unwrap();
+    connection
+        .execute_batch(&format!(
+            "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {delegates})
+                 INSERT INTO status_sponsors (sponsor, root, delegate) SELECT 1000000 + n, 'mallory', '=' || n FROM n;
+             WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {rows})
+                 {insert} FROM n JOIN meta JOIN status_sponsors ON sponsor = 1000001 + n % {delegates}",
+            rows = delegates * each,
+        ))
         .unwrap();
-    assert_eq!(kept, 1);
+}
+
+const REVOCATIONS: &str = "INSERT INTO learned_entries (sponsor, issuer, list, place)
+    SELECT sponsor, 'did:key:' || n, 'l', n";
+const WANTED: &str = "INSERT INTO wanted_lists SELECT sponsor, 'did:key:' || n, 'l', high_water_us";
+
+fn file_and_memory() -> [(Option<Folder>, SqliteLedger); 2] {
+    let folder = Folder::new();
+    let file = folder.ledger();
+    [(Some(folder), file), (None, SqliteLedger::in_memory_first(DOMAIN, SKEW).unwrap())]
+}
+
+#[test]
+fn where_the_revocations_are_full_a_floods_newest_make_room_for_others() {
+    for (_folder, ledger) in file_and_memory() {
+        let learn = |root: &str, delegate: &str, issuer: &str, index: u64| {
+            let revoked = [entry(issuer, "l", index)].into();
+            refuse_with(&ledger, &of(root, delegate, Learned { revoked, ..Learned::default() }));
+        };
+        let knows = |issuer: &str, index: u64| {
+            ledger
+                .snapshot(&nowhere(), at(100))
+                .unwrap()
+                .memory
+                .revoked
+                .entries
+                .contains(&entry(issuer, "l", index))
+        };
+        // The flood's first is also taught by bob, and so stays whatever becomes of the flood.
+        fill(&ledger, REVOCATIONS, 16, REVOKED_IN_ALL / 16);
+        let last = u64::try_from(REVOKED_IN_ALL).unwrap();
+        let last_issuer = format!("did:key:{last}");
+        learn("alice", "bob", &last_issuer, last);
+        learn("alice", "bob", "bob", 1);
+        learn("alice", "bob", "alice", 2);
+        learn("mallory", "17", "somebody", 3);
+        assert!(knows("bob", 1) && knows("alice", 2) && knows("somebody", 3) && knows(&last_issuer, last));
+        let connection = ledger.lock().unwrap();
+        let counted = |sql: &str| connection.query_row(sql, (), |row| row.get::<_, i64>(0)).unwrap();
+        let all = i64::try_from(REVOKED_IN_ALL).unwrap();
+        assert_eq!(counted("SELECT count(*) FROM learned_entries"), all);
+        // Four newcomers, the four newest of the flood.
+        let flood = "SELECT count(*) FROM learned_entries WHERE sponsor BETWEEN 1000001 AND 1000016";
+        assert_eq!(counted(flood), all - 4);
+        assert_eq!(counted(&format!("{flood} AND place <= {}", all - 64)), all - 64, "none of its old ones");
+    }
+}
+
+#[test]
+fn a_root_principals_own_lists_go_before_those_of_delegates() {
+    for (_folder, ledger) in file_and_memory() {
+        let want = |root: &str, delegate: &str, issuer: &str| {
+            let wanted = [list(issuer, "l")].into();
+            refuse_with(&ledger, &of(root, delegate, Learned { wanted, ..Learned::default() }));
+            let lists = ledger.wanted_lists().unwrap();
+            assert_eq!(lists.len(), WANTED_IN_ALL);
+            lists.contains(&list(issuer, "l"))
+        };
+        refuse_with(&ledger, &Learned::default());
+        // So many delegates that each has one, and nobody has more than a newcomer would.
+        fill(&ledger, WANTED, WANTED_IN_ALL, 1);
+        assert!(!want("mallory", "late", "late"));
+        assert!(want("mallory", "late", "mallory"), "the root principal's own");
+        assert!(want("alice", "late", "late"), "another root principal's delegate");
+        let sponsors: i64 = ledger
+            .lock()
+            .unwrap()
+            .query_row("SELECT count(*) FROM status_sponsors", (), |row| row.get(0))
+            .unwrap();
+        assert_eq!(usize::try_from(sponsors).unwrap(), WANTED_IN_ALL, "who holds nothing is forgotten");
+    }
 }
 
 #[test]
@@ -287,6 +435,7 @@ fn altered_tables_are_not_opened() {
         "DROP TABLE messages; CREATE TABLE messages (context, holder, message_id, digest, decision_id, peer, sequence)",
         "CREATE TABLE more (x)",
         "DROP TABLE revoked_entries",
+        "DROP INDEX learned_entries_of_sponsor",
         "CREATE TRIGGER forget AFTER INSERT ON accepted_lists BEGIN DELETE FROM accepted_lists; END",
     ] {
         let folder = Folder::new();
@@ -363,12 +512,21 @@ fn two_processes_race_to_one_allow_each() {
 /// What the tables hold, for "nothing was written".
 fn contents(ledger: &SqliteLedger) -> Vec<i64> {
     let connection = ledger.lock().unwrap();
-    ["reports", "messages", "challenges", "counts", "revoked_entries", "accepted_lists", "wanted_lists"]
-        .into_iter()
-        .map(|table| {
-            connection.query_row(&format!("SELECT count(*) FROM {table}"), (), |row| row.get(0)).unwrap()
-        })
-        .collect()
+    [
+        "reports",
+        "messages",
+        "challenges",
+        "counts",
+        "learned_entries",
+        "accepted_lists",
+        "wanted_lists",
+        "status_sponsors",
+    ]
+    .into_iter()
+    .map(|table| {
+        connection.query_row(&format!("SELECT count(*) FROM {table}"), (), |row| row.get(0)).unwrap()
+    })
+    .collect()
 }
 
 #[test]
@@ -386,7 +544,8 @@ fn a_fault_at_any_step_leaves_nothing() {
             "INSERT ON main.messages",
             "INSERT ON main.challenges",
             "INSERT ON main.counts",
-            "INSERT ON main.revoked_entries",
+            "INSERT ON main.status_sponsors",
+            "INSERT ON main.learned_entries",
             "INSERT ON main.accepted_lists",
             "INSERT ON main.wanted_lists",
             "UPDATE ON main.status_memory",
@@ -399,12 +558,12 @@ fn a_fault_at_any_step_leaves_nothing() {
                 ledger.lock().unwrap().execute_batch(&fault).unwrap();
                 let answer = ask.but(|_| ()).of(&ledger);
                 assert!(matches!(answer, Err(LedgerError::Store(_))), "{when} {step}: {answer:?}");
-                assert_eq!(contents(&ledger), [0; 7], "{when} {step}");
+                assert_eq!(contents(&ledger), [0; 8], "{when} {step}");
                 ledger.lock().unwrap().execute_batch("DROP TRIGGER fault").unwrap();
             }
         }
         assert_eq!(admitted(ask.of(&ledger)).0.sequence(), 1);
-        assert_eq!(contents(&ledger), [1; 7]);
+        assert_eq!(contents(&ledger), [1; 8]);
     }
 }
 
@@ -419,9 +578,13 @@ fn a_missing_table_refuses() {
         "meta",
         "revoked_policies",
         "revoked_entries",
+        "learned_entries",
         "accepted_lists",
         "wanted_lists",
+        "status_sponsors",
         "status_memory",
+        "exchanges",
+        "bound_peers",
     ] {
         let folder = Folder::new();
         let ledger = folder.ledger();
@@ -476,7 +639,7 @@ fn a_ledger_that_may_not_write_refuses() {
     let ledger = folder.ledger();
     ledger.lock().unwrap().pragma_update(None, "query_only", true).unwrap();
     assert!(matches!(Ask::new("m").of(&ledger), Err(LedgerError::Store(_))));
-    assert_eq!(contents(&ledger), [0; 7]);
+    assert_eq!(contents(&ledger), [0; 8]);
 }
 
 #[test]

@@ -337,6 +337,8 @@ fn lists_are_wanted_for_chains_that_verified_and_for_no_others() {
     let mut composed = Run::new(vec![root(), leaf(), actor_chain()]);
     composed.credentials[2].status = pointing_to(LEAFS);
     assert_eq!(wanted(&composed), [list("agent", LEAFS)]);
+    // The leaf delegate, which the second chain starts with, may be made up: the first delegate answers for it.
+    assert_eq!(composed.learned.borrow().sponsor, Sponsor::new(&ex("owner"), Some(&ex("a"))));
     composed.forged = vec!["urn:credential:s"];
     assert_eq!(wanted(&composed), []);
 }
