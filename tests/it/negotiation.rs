@@ -191,10 +191,13 @@ impl Stage {
         self.run(&["--prose", "Please give Bob access to my notes."])
     }
 
-    /// A hostile client says something, with the plain SDK.
+    /// A hostile client says something, with the plain SDK. No token is nobody.
     fn plain(&self, token: &str, more: &[&str]) -> Run {
         let mut command = self.command("plain");
-        command.args(["--url", &self.url, "--token", token]);
+        command.args(["--url", &self.url]);
+        if !token.is_empty() {
+            command.args(["--token", token]);
+        }
         Process::spawn(command.args(more)).finish()
     }
 
@@ -383,6 +386,8 @@ fn an_offer_without_its_tag_or_activation_is_no_offer() {
 #[test]
 fn a_decline_counts_from_nobody_but_the_peer_and_leads_to_no_prose() {
     let Some(stage) = Stage::new() else { return };
+    // An answer to no offer is none.
+    stage.plain_sends("agent", &handshake(CONTEXT, response(false))).says("unknown-protocol");
     stage.run(&[]).ends_with(0);
     stage.plain_sends("other", &handshake(CONTEXT, response(false))).says("error: ");
     stage.plain_sends("other", &handshake(CONTEXT, offer(false))).says("error: ");
@@ -391,6 +396,21 @@ fn a_decline_counts_from_nobody_but_the_peer_and_leads_to_no_prose() {
     // By the client itself it contradicts what was agreed.
     stage.plain_sends("agent", &handshake(CONTEXT, response(false))).says("Failed");
     stage.assert_no_prose();
+}
+
+#[test]
+fn nobody_in_particular_relaxes_nothing() {
+    let Some(stage) = Stage::new() else { return };
+    stage.run(&[]).ends_with(0);
+    for message in [handshake(CONTEXT, offer(false)), handshake(CONTEXT, response(false))] {
+        stage.plain_sends("", &message).says("error: ");
+    }
+    stage.plain("", &["--context", CONTEXT]).says("protocol-required");
+    stage.run(&[]).ends_with(0).says("agreed before").says("step: allowed");
+    // In a context of its own it is declined, and prose is over there too.
+    stage.plain_sends("", &handshake("ctx-of-nobody", offer(false))).says("\"accept\":false");
+    stage.plain("", &["--context", "ctx-of-nobody"]).says("protocol-required");
+    stage.plain("a-token-that-nobody-gave-out", &["--context", "ctx-new"]).says("error: ");
 }
 
 #[test]
