@@ -34,8 +34,13 @@ fn binaries() -> Option<PathBuf> {
     let found = folders.into_iter().find(|folder| folder.join("offering").exists());
     if found.is_none() {
         let required = std::env::var("WRITGATE_INTEROP").is_ok_and(|value| value == "required");
-        assert!(!required, "the agents are not built in {}", built.display());
-        println!("SKIPPED: the agents are not built in {}", built.display());
+        assert!(
+            !required,
+            "the agents are not built: no `offering` in examples/agents/target or WRITGATE_AGENTS"
+        );
+        println!(
+            "SKIPPED: the agents are not built: no `offering` in examples/agents/target or WRITGATE_AGENTS"
+        );
     }
     found
 }
