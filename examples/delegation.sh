@@ -65,6 +65,7 @@ file = "read.ttl"
 hash = "$HASH"
 classes = ["https://schema.org/ReadAction"]
 declared = true
+source = "https://me.example/protocols/read"
 
 [ledger]
 path = "ledger.db"

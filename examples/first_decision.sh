@@ -48,6 +48,7 @@ file = "grant-access.ttl"
 hash = "$HASH"
 classes = ["https://w3id.org/jeswr/a2a#GrantAction"]
 declared = true
+source = "https://me.example/protocols/grant-access"
 
 [ledger]
 path = "ledger.db"

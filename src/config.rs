@@ -5,6 +5,7 @@ use crate::credential::{ControllerDocuments, StatusLists};
 use crate::limits::Limits;
 use crate::mandate::odrl::StoredFacts;
 use crate::message::{Digest, action};
+use crate::protocol::handshake::MAX_TEXT_CHARS;
 use crate::protocol::{ProtocolDocument, ProtocolRegistry};
 use crate::rdf::{RdfMediaType, parse_graph};
 use crate::request::Instant;
@@ -346,6 +347,14 @@ fn check_protocol(document: &ProtocolDocument) -> Result<(), ConfigError> {
     if settings.actions.is_empty() {
         return Err(ConfigError::new(setting(), "carries no action class"));
     }
+    // A declared document is known to every conversation because the card lists it (PP-7), and the card lists each with
+    // its source. Without one the two would differ, and intents would be taken that no client was told of.
+    if settings.declared && settings.source.is_none() {
+        return Err(ConfigError::new(setting(), "is declared, but has no `source` for the card to list"));
+    }
+    if settings.name.as_ref().is_some_and(|name| name.is_empty() || name.chars().count() > MAX_TEXT_CHARS) {
+        return Err(ConfigError::new(setting(), "has a name that is empty or longer than peers read"));
+    }
     for (class, action) in &settings.actions {
         let default = class == schema::CREATE_ACTION && action == odrl::WRITE;
         if BROAD.contains(&action.as_str()) && !default {
@@ -390,11 +399,6 @@ impl Config {
     /// How far clocks may differ.
     pub fn skew(&self) -> TimeDelta {
         self.skew
-    }
-
-    /// Whether every message must activate the extension: what the card says as `required`.
-    pub fn extension_required(&self) -> bool {
-        self.extension_required
     }
 
     /// The bounds of a decision.
@@ -542,6 +546,8 @@ mod tests {
             security_bearing: true,
             binding: Binding::Accepted,
             declared: true,
+            name: None,
+            source: Some("https://alice.pod.example/protocols/read".parse().unwrap()),
         };
         ProtocolDocument::load(DOCUMENT, "text/turtle", settings, &Limits::default()).unwrap()
     }

@@ -27,6 +27,7 @@ use std::sync::Arc;
 
 mod decide;
 mod negotiate;
+pub(crate) mod response;
 
 pub use negotiate::{Offer, Received};
 

@@ -1,8 +1,9 @@
 //! Writgate: an embedded policy decision point for agent-to-agent messages.
 //!
 //! [`Engine`] decides, [`ConfigBuilder`] or [`ConfigFile`] says by what, and a [`ledger::Ledger`] remembers. Types of other
-//! crates in this interface are those of chrono (`DateTime<Utc>`, `TimeDelta`), `serde_json::Value` and, for a caller that
-//! has parsed its message, `a2a::Message`.
+//! crates in this interface are those of chrono (`DateTime<Utc>`, `TimeDelta`), `serde_json::Value`, and of `a2a`: `Message`
+//! and `Artifact` for a caller that has parsed them, `AgentExtension` for the card, and `Task`, `JsonRpcId`,
+//! `JsonRpcResponse` and `A2AError` for what an agent server answers.
 
 #![cfg_attr(
     test,
@@ -10,6 +11,7 @@
 )]
 
 pub mod audit;
+pub mod card;
 pub mod cli;
 mod config;
 pub mod credential;
@@ -36,12 +38,21 @@ pub use decision::{
     Decided, Decision, Evaluation, Grant, NotOurs, Obligation, Outcome, Permit, PermittedAction,
     SecurityBearingEffects,
 };
+pub use engine::response::CheckedResponse;
 pub use engine::{Clock, Engine, Offer, Received, SystemClock};
 pub use explain::{Explanation, Unmet};
-pub use refusal::{Evidence, Phase, PublicRefusal, Reason, Refusal, Retry, Stage, WireCode};
+pub use refusal::{
+    A2aCodes, A2aError, Evidence, GrpcError, HttpError, Phase, PublicRefusal, Reason, Refusal, Retry, Stage,
+    WireCode,
+};
 pub use request::{Actor, CallerFacts, Conversation, Instant, MessageInput, Peer, Request, Snapshot};
 
 /// The README's example compiles.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The example of what an agent server sends compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/errors.md")]
+struct Errors;

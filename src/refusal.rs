@@ -1,11 +1,16 @@
 //! Every way in which Writgate says no.
 //!
 //! [`Reason`] is closed and ordered: its order of declaration is the order of precedence, and `docs/refusals.md` is
-//! generated from it. A code is never renumbered or reused. What a peer may see of a refusal is [`Refusal::public`].
+//! generated from it. A code is never renumbered or reused. What a peer may see of a refusal is [`Refusal::public`], and how
+//! an agent server sends that is [`Refusal::to_a2a`].
 
 use crate::limits::Limits;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+mod a2a;
+
+pub use self::a2a::{A2aCodes, A2aError, GrpcError, HttpError};
 
 /// The extension's closed set of error values (ERR-1..3), the value of the metadata key `.../v1/error`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -145,19 +150,19 @@ reasons! {
     ExtensionNotTagged = 104, "EXTENSION_NOT_TAGGED", AfterChange, "The message has an extension part but does not list the extension.";
     ExtensionNotActive = 105, "EXTENSION_NOT_ACTIVE", AfterChange, "The request did not activate the extension.";
     ProtocolRequired = 106, "PROTOCOL_REQUIRED", AfterChange, "This conversation must go on under its required Protocol Document, not in prose.";
-    WrongKind = 107, "WRONG_KIND", AfterChange, "The message carries a handshake or a response, which is not an intent to decide.";
+    WrongKind = 107, "WRONG_KIND", AfterChange, "The message carries another of the extension's payloads than the one that is judged here.";
     MediaTypeUnsupported = 108, "MEDIA_TYPE_UNSUPPORTED", AfterChange, "A part has a media type that is not read here.";
-    MissingProtocolHash = 201, "MISSING_PROTOCOL_HASH", AfterChange, "The intent part names no Protocol Document.";
+    MissingProtocolHash = 201, "MISSING_PROTOCOL_HASH", AfterChange, "The part names no Protocol Document.";
     HashPrefixUnknown = 202, "HASH_PREFIX_UNKNOWN", AfterChange, "The protocol hash is not `sha256:` and 64 lower-case hexadecimal digits.";
     UnknownProtocol = 203, "UNKNOWN_PROTOCOL", AfterChange, "The Protocol Document is not known to this conversation.";
     HashMismatch = 204, "HASH_MISMATCH", Never, "The Protocol Document's graph does not hash to its pin.";
     HandshakeMalformed = 205, "HANDSHAKE_MALFORMED", AfterChange, "The handshake payload is not exactly one well-formed offer or response.";
-    GraphMalformed = 301, "GRAPH_MALFORMED", Never, "The intent is not well-formed RDF of one default graph.";
-    GraphTooLarge = 302, "GRAPH_TOO_LARGE", Never, "The intent graph is larger than this server judges.";
+    GraphMalformed = 301, "GRAPH_MALFORMED", Never, "The part is not well-formed RDF of one default graph.";
+    GraphTooLarge = 302, "GRAPH_TOO_LARGE", Never, "The graph is larger than this server judges.";
     RemoteContext = 303, "REMOTE_CONTEXT", AfterChange, "A JSON-LD context is not among those pinned here, and nothing is fetched.";
     IntentAmbiguous = 304, "INTENT_AMBIGUOUS", AfterChange, "The graph does not hold exactly one intent.";
-    ShapeViolation = 401, "SHAPE_VIOLATION", AfterChange, "The intent does not conform to the request shape of its Protocol Document.";
-    ValidationBudgetExceeded = 402, "VALIDATION_BUDGET_EXCEEDED", Never, "Validating the intent would cost more than this server spends.";
+    ShapeViolation = 401, "SHAPE_VIOLATION", AfterChange, "The graph does not conform to the shapes of its Protocol Document.";
+    ValidationBudgetExceeded = 402, "VALIDATION_BUDGET_EXCEEDED", Never, "Validating the graph would cost more than this server spends.";
     IntentUnmapped = 501, "INTENT_UNMAPPED", AfterChange, "The intent says more than its Protocol Document lets it say.";
     ActionUnknown = 502, "ACTION_UNKNOWN", AfterChange, "An action of the intent is of no class that this protocol may carry.";
     TargetMissing = 503, "TARGET_MISSING", AfterChange, "An action of the intent names no target IRI.";

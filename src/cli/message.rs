@@ -1,10 +1,13 @@
 //! `writgate message`.
 
+use super::decide::read_bounded;
 use super::{Exit, Failure, Outcome, output};
 use crate::config::media_type_of;
 use crate::credential::jose::{self, TokenType};
+use crate::engine::response;
 use crate::limits::Limits;
 use crate::message::compose::{self, Draft};
+use crate::message::{ResponseFacts, ResponseInput};
 use crate::protocol::ProtocolHash;
 use crate::rdf::{RdfMediaType, parse_graph};
 use serde_json::Value;
@@ -36,10 +39,38 @@ pub(crate) enum Command {
         #[arg(long)]
         out: Option<PathBuf>,
     },
+    /// Check a response, outgoing or incoming: exit 0 it conforms, 1 it is refused, 2 could not run
+    CheckResponse(CheckArguments),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CheckArguments {
+    /// The response: a file with the JSON of an A2A v1.0 `Message`, or `-`
+    file: PathBuf,
+    /// The file holds an `Artifact`
+    #[arg(long)]
+    artifact: bool,
+    /// The hash of the Protocol Document that the response must be under
+    #[arg(long)]
+    hash: ProtocolHash,
+    /// The configuration file
+    #[arg(long, default_value = "writgate.toml")]
+    config: PathBuf,
+    /// The context that the response must be in, if it names one
+    #[arg(long)]
+    context: Option<String>,
+    /// The extension is not active: the agent did not echo it
+    #[arg(long)]
+    not_activated: bool,
 }
 
 pub(crate) fn run(command: &Command) -> Outcome {
-    let Command::New { intent, protocol, presentation, policy, id, context, out } = command;
+    let (intent, protocol, presentation, policy, id, context, out) = match command {
+        Command::New { intent, protocol, presentation, policy, id, context, out } => {
+            (intent, protocol, presentation, policy, id, context, out)
+        }
+        Command::CheckResponse(arguments) => return check_response(arguments),
+    };
     let presentation = presentation.as_deref().map(presentation_file).transpose()?;
     let draft = Draft {
         id: id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string()),
@@ -51,6 +82,36 @@ pub(crate) fn run(command: &Command) -> Outcome {
     };
     output::write(out.as_deref(), &serde_json::to_string_pretty(&compose::message(&draft))?)?;
     Ok(Exit::Success)
+}
+
+fn check_response(arguments: &CheckArguments) -> Outcome {
+    let config = output::read_config(&arguments.config)?.load(chrono::Utc::now())?;
+    let octets = read_bounded(&arguments.file, config.limits().message_bytes)?;
+    let response = match arguments.artifact {
+        true => ResponseInput::ArtifactBytes(octets),
+        false => ResponseInput::MessageBytes(octets),
+    };
+    let mut facts = ResponseFacts { context: arguments.context.clone(), ..ResponseFacts::default() };
+    if arguments.not_activated {
+        facts.activated.clear();
+    }
+    match response::check(&config, &response, &arguments.hash, &facts) {
+        Err(refusal) => {
+            output::say(format_args!("{}", output::refused(&refusal)));
+            Ok(Exit::Refused)
+        }
+        Ok(checked) => {
+            let verdict = match checked.is_shaped() {
+                true => "The response conforms to each response shape of its Protocol Document.",
+                false => "The response is well-formed. Its Protocol Document has no response shape.",
+            };
+            output::say(format_args!("{verdict}\n  graph {}", checked.graph_hash()));
+            for part in checked.unjudged() {
+                output::say(format_args!("  part {} ({}) was not judged", part.index, part.content));
+            }
+            Ok(Exit::Success)
+        }
+    }
 }
 
 /// An intent. One that no server would take is sent all the same, after a word of warning.

@@ -2,7 +2,9 @@
 //! `main` turns its result into an exit code.
 
 mod bench;
+mod card;
 mod challenge;
+mod conversation;
 mod decide;
 mod demo;
 mod key;
@@ -62,16 +64,21 @@ enum Command {
     /// The replay ledger
     #[command(subcommand)]
     Ledger(ledger::Command),
+    /// Print the extension's entry for our Agent Card
+    Card(card::Arguments),
     /// Protocol Documents
     #[command(subcommand)]
     Protocol(protocol::Command),
+    /// Negotiations with other agents: offer, answer, look at
+    #[command(subcommand)]
+    Conversation(conversation::Command),
     /// Signing keys
     #[command(subcommand)]
     Key(key::Command),
     /// Mandates: issue, pass on, present, look at, judge
     #[command(subcommand)]
     Mandate(mandate::Command),
-    /// Build a message
+    /// Build a message; check a response
     #[command(subcommand)]
     Message(message::Command),
     /// Make a challenge, or compute the bound challenge that a client signs
@@ -109,7 +116,9 @@ fn run(command: Command) -> Outcome {
     match command {
         Command::Decide(arguments) => decide::run(&arguments),
         Command::Ledger(command) => ledger::run(&command),
+        Command::Card(arguments) => card::run(&arguments),
         Command::Protocol(command) => protocol::run(&command),
+        Command::Conversation(command) => conversation::run(&command),
         Command::Key(command) => key::run(&command),
         Command::Mandate(command) => mandate::run(&command),
         Command::Message(command) => message::run(&command),

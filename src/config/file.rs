@@ -107,9 +107,13 @@ struct ProtocolEntry {
     security_bearing: bool,
     #[serde(default)]
     binding: Binding,
-    /// Our card declares it.
+    /// Our card declares it. It needs a `source`.
     #[serde(default)]
     declared: bool,
+    /// What our card and our offers call it.
+    name: Option<String>,
+    /// The https URL that our card and our offers name.
+    source: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -255,6 +259,12 @@ impl ConfigFile {
             security_bearing: entry.security_bearing,
             binding: entry.binding,
             declared: entry.declared,
+            name: entry.name.clone(),
+            source: entry
+                .source
+                .as_deref()
+                .map(|source| source.parse().map_err(|_| problem("`source` is no https URL".into())))
+                .transpose()?,
         };
         let media_type =
             media_type_of(&path).ok_or_else(|| problem("ends in neither .ttl nor .jsonld".into()))?;

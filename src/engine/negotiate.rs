@@ -6,8 +6,9 @@
 use super::Engine;
 use crate::decision::NotOurs;
 use crate::ledger::{LedgerError, Negotiated};
+use crate::message::UnjudgedPart;
 use crate::message::admit::check_prose;
-use crate::message::handshake::{self, Received as Read};
+use crate::message::handshake::{self, HandshakeMessage, Received as Read};
 use crate::protocol::ProtocolHash;
 use crate::protocol::conversation::{ConversationKey, Exchange, NaturalLanguage, Offered, Role};
 use crate::protocol::handshake::{Handshake, UpgradeOffer, UpgradeResponse};
@@ -36,6 +37,8 @@ pub enum Received {
         answer: UpgradeResponse,
         /// The state from here on.
         exchange: Exchange,
+        /// The parts beside it. Nothing may be done on their word.
+        unjudged: Vec<UnjudgedPart>,
     },
     /// The peer answered an offer of ours.
     Answer {
@@ -43,6 +46,8 @@ pub enum Received {
         response: UpgradeResponse,
         /// The state from here on. Only [`Exchange::Declined`] gives leave to go on in prose.
         exchange: Exchange,
+        /// The parts beside it. Nothing may be done on their word.
+        unjudged: Vec<UnjudgedPart>,
     },
     /// The message carries no part of the extension, and nothing in this conversation forbids that.
     Prose(NotOurs),
@@ -99,9 +104,10 @@ impl Engine {
         match read {
             Read::Handshake(message) => {
                 self.check_key(&with)?;
-                match message.handshake {
-                    Handshake::Offer(offer) => self.answer(&with, offer),
-                    Handshake::Response(response) => self.settle(&with, response),
+                let HandshakeMessage { handshake, unjudged } = *message;
+                match handshake {
+                    Handshake::Offer(offer) => self.answer(&with, offer, unjudged),
+                    Handshake::Response(response) => self.settle(&with, response, unjudged),
                 }
             }
             Read::Prose(message_facts) => {
@@ -159,7 +165,12 @@ impl Engine {
 
     /// Answers the peer's offer: yes to what is spoken here, to a peer that the transport knows. An unauthenticated offer is
     /// declined, and may still keep prose out.
-    fn answer(&self, with: &ConversationKey, offer: UpgradeOffer) -> Result<Received, Refusal> {
+    fn answer(
+        &self,
+        with: &ConversationKey,
+        offer: UpgradeOffer,
+        unjudged: Vec<UnjudgedPart>,
+    ) -> Result<Received, Refusal> {
         let hash = offer.protocol_hash.clone();
         let document = self.config.protocols.find(&hash);
         let accept = document.is_some() && with.peer.is_authenticated();
@@ -173,11 +184,16 @@ impl Engine {
             exchange.ok_or_else(|| Refusal::internal(Stage::Handshake, "an offer led to no state"))?;
         let answer = UpgradeResponse { protocol_hash: hash, accept: exchange.is_active(), reason: None };
         tracing::info!(peer = with.peer.as_str(), protocol = %answer.protocol_hash, state = exchange.as_str(), "offer");
-        Ok(Received::Offer { offer, answer, exchange })
+        Ok(Received::Offer { offer, answer, exchange, unjudged })
     }
 
     /// Settles an offer of ours. An answer counts from the peer that the offer was made to, and from nobody else.
-    fn settle(&self, with: &ConversationKey, response: UpgradeResponse) -> Result<Received, Refusal> {
+    fn settle(
+        &self,
+        with: &ConversationKey,
+        response: UpgradeResponse,
+        unjudged: Vec<UnjudgedPart>,
+    ) -> Result<Received, Refusal> {
         let hash = &response.protocol_hash;
         if !with.peer.is_authenticated() {
             return Err(unknown(hash).detail("an answer counts from a peer that the transport knows"));
@@ -188,7 +204,7 @@ impl Engine {
         let exchange = self.step(with, hash, now, step)?;
         let exchange = exchange.ok_or_else(|| unknown(hash).detail("no offer of it was made here"))?;
         tracing::info!(peer = with.peer.as_str(), protocol = %hash, state = exchange.as_str(), "answer");
-        Ok(Received::Answer { response, exchange })
+        Ok(Received::Answer { response, exchange, unjudged })
     }
 
     fn step(

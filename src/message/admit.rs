@@ -11,6 +11,7 @@ use crate::refusal::{Reason, Refusal, Stage};
 use crate::request::{CallerFacts, MessageInput, Request};
 use crate::vocab::{EXTENSION, META_KIND, META_PROTOCOL_HASH};
 use serde_json::Value;
+use std::collections::HashMap;
 
 /// A message that could be read: what every report says of it, whatever becomes of it.
 #[derive(Debug)]
@@ -128,7 +129,7 @@ fn read_form(message: &MessageInput, limits: &Limits) -> Result<Form, Refusal> {
     Form::check(value.map_err(unreadable)?, limits)
 }
 
-fn write(message: &a2a::Message, limits: &Limits) -> Result<Vec<u8>, JsonError> {
+pub(super) fn write(message: &a2a::Message, limits: &Limits) -> Result<Vec<u8>, JsonError> {
     check_typed_depth(message, limits)?;
     serde_json::to_vec(message).map_err(|_| JsonError::Malformed("a message that JSON cannot write"))
 }
@@ -138,17 +139,25 @@ fn write(message: &a2a::Message, limits: &Limits) -> Result<Vec<u8>, JsonError> 
 /// # Errors
 /// [`JsonError::Limit`]
 pub(crate) fn check_typed_depth(message: &a2a::Message, limits: &Limits) -> Result<(), JsonError> {
-    let of_parts =
-        message.parts.iter().flat_map(|part| part.metadata.iter()).flat_map(|members| members.values());
-    let of_message = message.metadata.iter().flat_map(|members| members.values());
-    let contents = message.parts.iter().filter_map(|part| match &part.content {
+    check_depth_of(&message.parts, message.metadata.as_ref(), limits)
+}
+
+/// The same of what a message or an artifact may nest.
+pub(super) fn check_depth_of(
+    parts: &[a2a::Part],
+    metadata: Option<&HashMap<String, Value>>,
+    limits: &Limits,
+) -> Result<(), JsonError> {
+    let of_parts = parts.iter().flat_map(|part| part.metadata.iter()).flat_map(|members| members.values());
+    let of_whole = metadata.into_iter().flat_map(|members| members.values());
+    let contents = parts.iter().filter_map(|part| match &part.content {
         a2a::PartContent::Data(value) => Some(value),
         _ => None,
     });
-    of_parts.chain(of_message).chain(contents).try_for_each(|value| strict_json::check_depth(value, limits))
+    of_parts.chain(of_whole).chain(contents).try_for_each(|value| strict_json::check_depth(value, limits))
 }
 
-fn unreadable(error: JsonError) -> Refusal {
+pub(super) fn unreadable(error: JsonError) -> Refusal {
     let reason = match error {
         JsonError::TooLarge => Reason::MessageTooLarge,
         JsonError::Limit(_) => Reason::LimitExceeded,
@@ -200,7 +209,7 @@ impl Kind {
     ///
     /// "Receivers dispatch on it without sniffing payloads": a part that looks like the extension's without saying
     /// what it is refuses the message.
-    fn of(part: &Part<'_>) -> Result<Option<Self>, Refusal> {
+    pub(super) fn of(part: &Part<'_>) -> Result<Option<Self>, Refusal> {
         let metadata = part.metadata();
         if let Some(kind) = metadata.and_then(|metadata| metadata.get(META_KIND)) {
             let known = kind.as_str().and_then(Self::parse);
@@ -393,14 +402,14 @@ fn essence_of(media_type: &str) -> &str {
     media_type.split(';').next().unwrap_or_default().trim()
 }
 
-fn at(reason: Reason, path: impl Into<String>, detail: &str) -> Refusal {
+pub(super) fn at(reason: Reason, path: impl Into<String>, detail: &str) -> Refusal {
     Refusal::new(Stage::Admit, reason).with(|evidence| {
         evidence.path = Some(path.into());
         evidence.detail = Some(detail.to_owned());
     })
 }
 
-fn not_active() -> Refusal {
+pub(super) fn not_active() -> Refusal {
     Refusal::new(Stage::Admit, Reason::ExtensionNotActive)
         .with(|evidence| evidence.expected = Some(EXTENSION.into()))
 }

@@ -13,6 +13,8 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
+mod artifact;
+
 type Members = Map<String, Value>;
 
 const MESSAGE_MEMBERS: [&str; 8] =
@@ -21,7 +23,8 @@ const PART_MEMBERS: [&str; 7] = ["text", "raw", "url", "data", "metadata", "file
 /// The members of a part of which exactly one is its content.
 const CONTENTS: [&str; 4] = ["text", "raw", "url", "data"];
 
-/// A message whose form was checked; members that hold their default are dropped. Only [`Form::check`] makes one.
+/// A message whose form was checked; members that hold their default are dropped. Or an artifact whose form was checked.
+/// Only [`Form::check`] and [`Form::check_artifact`] make one.
 #[derive(Debug)]
 pub(super) struct Form {
     message: Value,
@@ -55,16 +58,7 @@ impl Form {
         check_metadata(message, "")?;
         check_texts(message, "extensions", usize::MAX)?;
         check_texts(message, "referenceTaskIds", limits.id_bytes)?;
-        let parts = message.get("parts").and_then(Value::as_array);
-        let parts = parts.filter(|parts| !parts.is_empty());
-        let parts = parts.ok_or_else(|| malformed("/parts", "not a list of at least one part"))?;
-        if parts.len() > limits.parts {
-            return Err(Refusal::new(Stage::Admit, Reason::LimitExceeded).with(|evidence| {
-                evidence.path = Some("/parts".into());
-                evidence.detail = Some("more parts than are read".into());
-            }));
-        }
-        parts.iter().enumerate().try_for_each(|(index, part)| check_part(part, index))?;
+        check_parts(message, limits)?;
         drop_defaults(&mut value);
         let form = Self { message: value };
         form.check_typed_model()?;
@@ -154,6 +148,19 @@ pub(super) fn malformed(path: impl Into<String>, detail: &str) -> Refusal {
     })
 }
 
+fn check_parts(members: &Members, limits: &Limits) -> Result<(), Refusal> {
+    let parts = members.get("parts").and_then(Value::as_array);
+    let parts = parts.filter(|parts| !parts.is_empty());
+    let parts = parts.ok_or_else(|| malformed("/parts", "not a list of at least one part"))?;
+    if parts.len() > limits.parts {
+        return Err(Refusal::new(Stage::Admit, Reason::LimitExceeded).with(|evidence| {
+            evidence.path = Some("/parts".into());
+            evidence.detail = Some("more parts than are read".into());
+        }));
+    }
+    parts.iter().enumerate().try_for_each(|(index, part)| check_part(part, index))
+}
+
 fn check_part(part: &Value, index: usize) -> Result<(), Refusal> {
     let path = format!("/parts/{index}");
     let Value::Object(part) = part else { return Err(malformed(path, "not an object")) };
@@ -176,14 +183,19 @@ fn check_part(part: &Value, index: usize) -> Result<(), Refusal> {
 
 /// No other spelling of a known member: `message_id`, `MessageID` and the like are that member to some readers.
 fn check_members(members: &Members, path: &str, known: &[&str]) -> Result<(), Refusal> {
-    let folded = |name: &str| name.replace(['_', '-'], "").to_lowercase();
-    for name in members.keys().filter(|name| !known.contains(&name.as_str())) {
-        let name = folded(name);
-        if let Some(twin) = known.iter().find(|known| folded(known) == name) {
-            return Err(malformed(format!("{path}/{twin}"), "another spelling of the member's name"));
-        }
+    match twin(members, known) {
+        Some(twin) => Err(malformed(format!("{path}/{twin}"), "another spelling of the member's name")),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// A known member of which `members` has another spelling.
+pub(crate) fn twin<'known>(members: &Members, known: &[&'known str]) -> Option<&'known str> {
+    let folded = |name: &str| name.replace(['_', '-'], "").to_lowercase();
+    let strangers = members.keys().filter(|name| !known.contains(&name.as_str()));
+    strangers
+        .map(|name| folded(name))
+        .find_map(|name| known.iter().find(|known| folded(known) == name).copied())
 }
 
 fn check_metadata(members: &Members, path: &str) -> Result<(), Refusal> {

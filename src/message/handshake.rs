@@ -15,7 +15,6 @@ use crate::vocab::META_PROTOCOL_HASH;
 /// A message that carries exactly one handshake, tagged and activated.
 #[derive(Debug)]
 pub(crate) struct HandshakeMessage {
-    pub(crate) facts: MessageFacts,
     pub(crate) handshake: Handshake,
     /// The parts beside it. Nothing may be done on their word.
     pub(crate) unjudged: Vec<UnjudgedPart>,
@@ -64,7 +63,7 @@ pub(crate) fn of(message: Message, facts: &CallerFacts, limits: &Limits) -> Resu
     let handshake = payload(part, limits)?;
     check_agrees(part, kind, &handshake)?;
     let unjudged = sorted.unjudged;
-    Ok(Received::Handshake(Box::new(HandshakeMessage { facts: message_facts, handshake, unjudged })))
+    Ok(Received::Handshake(Box::new(HandshakeMessage { handshake, unjudged })))
 }
 
 fn payload(part: &Part<'_>, limits: &Limits) -> Result<Handshake, Refusal> {

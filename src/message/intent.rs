@@ -50,7 +50,7 @@ fn only_intent(graph: &Graph) -> Result<NamedOrBlankNode, usize> {
     }
 }
 
-fn refuse(part: &RdfPart, error: RdfError) -> Refusal {
+pub(super) fn refuse(part: &RdfPart, error: RdfError) -> Refusal {
     let reason = match error {
         RdfError::Malformed(_) => Reason::GraphMalformed,
         RdfError::TooLarge(_) | RdfError::BudgetExceeded => Reason::GraphTooLarge,

@@ -1,6 +1,7 @@
 //! One Protocol Document, loaded, hashed and compiled.
 
 use super::ProtocolHash;
+use super::handshake::{ProtocolSource, UpgradeOffer};
 use crate::limits::Limits;
 use crate::rdf::{self, Budget, RdfMediaType};
 use crate::shape::CompiledShapes;
@@ -33,11 +34,15 @@ pub struct ProtocolSettings {
     pub security_bearing: bool,
     /// How strictly a presentation must be bound.
     pub binding: Binding,
-    /// Whether our card declares the document, so that it is known to every conversation (PP-7).
+    /// Whether our card declares the document, so that it is known to every conversation (PP-7). It needs a `source`.
     pub declared: bool,
+    /// What our card and our offers call the document; its IRI if absent.
+    pub name: Option<String>,
+    /// Where others can fetch the document: what our card and our offers say.
+    pub source: Option<ProtocolSource>,
 }
 
-/// A document that hashed to its pin and whose request shapes compiled.
+/// A document that hashed to its pin and whose shapes compiled.
 #[derive(Debug)]
 pub struct ProtocolDocument {
     pub(crate) settings: ProtocolSettings,
@@ -45,6 +50,8 @@ pub struct ProtocolDocument {
     pub(crate) id: String,
     /// The request shapes; a response shape must not make a request fail.
     pub(crate) request_shapes: CompiledShapes,
+    /// The response shapes, where there are any; a request shape must not make a response fail.
+    pub(crate) response_shapes: Option<CompiledShapes>,
     /// Predicates on paths of the request shapes: what an intent may say beside the mapping's predicates.
     pub(crate) request_paths: BTreeSet<String>,
 }
@@ -62,14 +69,14 @@ pub enum LoadError {
     /// The document is not a well-formed graph of one Protocol Document, or needs what is outside its graph.
     #[error("{0}")]
     Malformed(String),
-    /// A request shape does not compile, or could let every intent pass.
+    /// A request or response shape does not compile, or could let everything pass.
     #[error("{0}")]
     Shape(String),
 }
 
 impl ProtocolDocument {
     /// Reads a document (Turtle or JSON-LD), recomputes its hash, compares it with the pin before any other use, and
-    /// compiles its request shapes.
+    /// compiles its shapes.
     ///
     /// # Errors
     /// [`LoadError`]
@@ -89,10 +96,14 @@ impl ProtocolDocument {
         if request.is_empty() {
             return Err(LoadError::Malformed("the document has no a2a:requestShape".into()));
         }
-        let request_shapes = CompiledShapes::compile_without(&graph, &request, &response)
-            .map_err(|error| LoadError::Shape(error.to_string()))?;
+        let compile = |shapes: &[NamedOrBlankNode], others: &[NamedOrBlankNode]| {
+            CompiledShapes::compile_without(&graph, shapes, others)
+                .map_err(|error| LoadError::Shape(error.to_string()))
+        };
+        let request_shapes = compile(&request, &response)?;
+        let response_shapes = if response.is_empty() { None } else { Some(compile(&response, &request)?) };
         let request_paths = request_shapes.paths().clone();
-        Ok(Self { settings, id: id.into_string(), request_shapes, request_paths })
+        Ok(Self { settings, id: id.into_string(), request_shapes, response_shapes, request_paths })
     }
 
     /// The hash of a document's graph (HASH-1), read as Turtle or JSON-LD. The hash says nothing about whether the
@@ -109,14 +120,34 @@ impl ProtocolDocument {
         &self.settings.hash
     }
 
-    /// What the operator says about it.
-    pub fn settings(&self) -> &ProtocolSettings {
-        &self.settings
+    /// An offer of the document, as its settings name it. `None` without a source that peers can fetch it from.
+    pub fn offer(&self, required: bool) -> Option<UpgradeOffer> {
+        Some(UpgradeOffer {
+            protocol_hash: self.settings.hash.clone(),
+            protocol_source: self.settings.source.clone()?,
+            required,
+            protocol_name: self.settings.name.clone(),
+        })
     }
 
     /// The document's IRI, which is a label and not its identity.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Whether the document says what a response must be (`a2a:responseShape`).
+    pub fn has_response_shapes(&self) -> bool {
+        self.response_shapes.is_some()
+    }
+
+    /// What our card and our offers call the document: its configured name, else its IRI.
+    pub fn name(&self) -> &str {
+        self.settings.name.as_deref().unwrap_or(&self.id)
+    }
+
+    /// Where others can fetch the document.
+    pub fn source(&self) -> Option<&ProtocolSource> {
+        self.settings.source.as_ref()
     }
 }
 
@@ -186,6 +217,8 @@ mod tests {
             security_bearing: true,
             binding: Binding::Accepted,
             declared: true,
+            name: None,
+            source: None,
         }
     }
 

@@ -20,7 +20,7 @@ pub const UPGRADE_OFFER: &str = "upgrade-offer";
 pub const UPGRADE_RESPONSE: &str = "upgrade-response";
 
 /// Characters of a name or a reason. They are shown to people, and never acted on.
-const MAX_TEXT_CHARS: usize = 1_024;
+pub(crate) const MAX_TEXT_CHARS: usize = 1_024;
 /// Octets of a source URL.
 const MAX_SOURCE_BYTES: usize = 2_048;
 

@@ -19,7 +19,7 @@ impl ProtocolRegistry {
         self.documents.insert(document.hash().clone(), Arc::new(document));
     }
 
-    /// The document of a hash.
+    /// The document with this hash, whoever may speak it.
     pub fn find(&self, hash: &ProtocolHash) -> Option<&Arc<ProtocolDocument>> {
         self.documents.get(hash)
     }
@@ -79,6 +79,8 @@ mod tests {
             security_bearing: true,
             binding: Binding::Accepted,
             declared,
+            name: None,
+            source: None,
         };
         let mut registry = ProtocolRegistry::default();
         let loaded = ProtocolDocument::load(DOCUMENT, "text/turtle", settings, &Limits::default());

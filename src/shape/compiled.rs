@@ -138,6 +138,22 @@ impl CompiledShapes {
         self.validate(data, None, limits)
     }
 
+    /// Judges what the shapes' own targets select, and `otherwise` by each root that has no target. A root that judged
+    /// nothing is a violation: that the data conforms to it was not shown.
+    ///
+    /// # Errors
+    /// [`ShapeError::Budget`]
+    pub(crate) fn validate_each_root(
+        &self,
+        data: &Graph,
+        otherwise: Option<&NamedOrBlankNode>,
+        limits: &Limits,
+    ) -> Result<Validation, ShapeError> {
+        let mut engine = CountingEngine::new(Extent::of(data), limits.validation_steps);
+        let run = self.run_each_root(data, otherwise, &mut engine);
+        outcome(run, true, &engine)
+    }
+
     fn validate(
         &self,
         data: &Graph,
@@ -146,17 +162,34 @@ impl CompiledShapes {
     ) -> Result<Validation, ShapeError> {
         let mut engine = CountingEngine::new(Extent::of(data), limits.validation_steps);
         let run = self.run(data, focus, &mut engine);
-        if engine.exhausted() {
-            return Err(ShapeError::Budget);
-        }
-        match run {
-            Ok(Run { judged, results }) if results.is_empty() && (judged || focus.is_none()) => {
-                Ok(Validation::Conforms)
+        outcome(run, focus.is_some(), &engine)
+    }
+
+    fn run_each_root(
+        &self,
+        data: &Graph,
+        otherwise: Option<&NamedOrBlankNode>,
+        engine: &mut CountingEngine,
+    ) -> Result<Run, ValidationError> {
+        let mut run = self.run(data, None, engine)?;
+        let store = load(data)?;
+        let mut each = true;
+        for root in &self.roots {
+            let own = self.targeting.iter().find(|(shape, _)| shape == root);
+            match (own, otherwise) {
+                // Judged by the run, if any target selects anything.
+                (Some((_, targets)), _) => {
+                    engine.spend(targets.len().saturating_mul(data.len()))?;
+                    each &= targets.iter().any(|target| !selected(data, target).is_empty());
+                }
+                (None, Some(focus)) => {
+                    run.judge(&self.schema, root, HashSet::from([focus.clone().into()]), &store, engine)?;
+                }
+                (None, None) => each = false,
             }
-            Ok(Run { results, .. }) => Ok(violation(&results)),
-            // Some term or constraint could not be judged on this data: it does not conform.
-            Err(_) => Ok(violation(&[])),
         }
+        run.judged = each;
+        Ok(run)
     }
 
     /// The stock processor's loop, on this thread and with targets that are selected here.
@@ -183,6 +216,25 @@ impl CompiledShapes {
             }
         }
         Ok(run)
+    }
+}
+
+/// What a run comes to. With `judgement_due`, a run that judged nothing is a violation.
+fn outcome(
+    run: Result<Run, ValidationError>,
+    judgement_due: bool,
+    engine: &CountingEngine,
+) -> Result<Validation, ShapeError> {
+    if engine.exhausted() {
+        return Err(ShapeError::Budget);
+    }
+    match run {
+        Ok(Run { judged, results }) if results.is_empty() && (judged || !judgement_due) => {
+            Ok(Validation::Conforms)
+        }
+        Ok(Run { results, .. }) => Ok(violation(&results)),
+        // Some term or constraint could not be judged on this data: it does not conform.
+        Err(_) => Ok(violation(&[])),
     }
 }
 

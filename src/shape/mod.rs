@@ -1,4 +1,4 @@
-//! Stage 4: the intent against the request shapes of its Protocol Document.
+//! Stage 4: the intent against the request shapes of its Protocol Document; and a response against the response shapes.
 //!
 //! Shapes are compiled once for each document. The engine is rudof's, below its parallel convenience entry point; the
 //! intent itself is the focus node of every request shape, and a shape's own targets are judged too. A result of any
@@ -20,6 +20,7 @@ pub(crate) use report::without_data_literals;
 
 use crate::limits::Limits;
 use crate::message::IntentGraph;
+use crate::message::response::ResponseGraph;
 use crate::protocol::ProtocolDocument;
 use crate::refusal::{Reason, Refusal, Stage};
 
@@ -39,28 +40,54 @@ impl ConformingIntent {
         protocol: &ProtocolDocument,
         limits: &Limits,
     ) -> Result<Self, Refusal> {
-        let judged = protocol.request_shapes.validate_focus(&intent.graph, &intent.node, limits);
-        match judged {
-            Ok(Validation::Conforms) => Ok(Self { intent }),
-            Ok(Validation::Violates { report, first }) => {
-                Err(Refusal::new(Stage::Shape, Reason::ShapeViolation)
-                    .with(|evidence| {
-                        evidence.shape = first.shape;
-                        evidence.path = first.path;
-                        evidence.constraint = first.constraint;
-                        evidence.seen = first.value;
-                    })
-                    .with_shacl_report(report))
-            }
-            Err(ShapeError::Budget) => Err(Refusal::new(Stage::Shape, Reason::ValidationBudgetExceeded)),
-            Err(ShapeError::Unusable(_)) => {
-                Err(Refusal::internal(Stage::Shape, "the compiled shapes failed to run"))
-            }
-        }
+        conforming(protocol.request_shapes.validate_focus(&intent.graph, &intent.node, limits))?;
+        Ok(Self { intent })
     }
 
     /// The intent.
     pub(crate) fn intent(&self) -> &IntentGraph {
         &self.intent
+    }
+}
+
+/// Validates a response against every response shape of its Protocol Document, and says whether there is any.
+///
+/// A shape judges what its targets select, and one without targets the root of the graph. One that judges nothing
+/// refuses.
+///
+/// # Errors
+/// `SHAPE_VIOLATION` with the W3C validation report, `VALIDATION_BUDGET_EXCEEDED`.
+pub(crate) fn judge_response(
+    response: &ResponseGraph,
+    protocol: &ProtocolDocument,
+    limits: &Limits,
+) -> Result<bool, Refusal> {
+    let Some(shapes) = &protocol.response_shapes else { return Ok(false) };
+    let root = response.root();
+    let judged = shapes.validate_each_root(&response.graph, root.as_ref(), limits);
+    conforming(judged).map_err(|refusal| match refusal.reason() {
+        Reason::ShapeViolation if refusal.evidence().constraint.is_none() => {
+            refusal.detail("a response shape found nothing that it can judge")
+        }
+        _ => refusal,
+    })?;
+    Ok(true)
+}
+
+fn conforming(judged: Result<Validation, ShapeError>) -> Result<(), Refusal> {
+    match judged {
+        Ok(Validation::Conforms) => Ok(()),
+        Ok(Validation::Violates { report, first }) => Err(Refusal::new(Stage::Shape, Reason::ShapeViolation)
+            .with(|evidence| {
+                evidence.shape = first.shape;
+                evidence.path = first.path;
+                evidence.constraint = first.constraint;
+                evidence.seen = first.value;
+            })
+            .with_shacl_report(report)),
+        Err(ShapeError::Budget) => Err(Refusal::new(Stage::Shape, Reason::ValidationBudgetExceeded)),
+        Err(ShapeError::Unusable(_)) => {
+            Err(Refusal::internal(Stage::Shape, "the compiled shapes failed to run"))
+        }
     }
 }

@@ -600,6 +600,8 @@ mod intents {
             security_bearing: true,
             binding: Binding::Accepted,
             declared: true,
+            name: None,
+            source: None,
         };
         let document = ProtocolDocument::load(DOCUMENT, "text/turtle", settings, limits).expect("it loads");
         let intent = IntentGraph { graph: graph(data), node: node("i"), hash: String::new() };

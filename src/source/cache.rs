@@ -221,7 +221,7 @@ fn check(url: &str, media_type: &str, octets: &[u8]) -> Result<(), SourceError> 
 }
 
 /// `type/subtype`, with whatever printable parameters follow.
-fn is_media_type(text: &str) -> bool {
+pub(super) fn is_media_type(text: &str) -> bool {
     let essence = text.split(';').next().unwrap_or_default().trim_end();
     let token = |part: &str| {
         !part.is_empty()

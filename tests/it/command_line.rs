@@ -139,7 +139,8 @@ fn from_keys_to_allow(scratch: &Scratch, owner: &str, agent: &str) {
         &format!(
             "domains = [\"https://me.example/agent\"]\n[[roots]]\nprefix = \"https://me.example/\"\n\
              principal = \"{owner}\"\n[[protocols]]\nfile = \"read.ttl\"\nhash = \"{hash}\"\n\
-             classes = [\"https://schema.org/ReadAction\"]\ndeclared = true\n[ledger]\npath = \"ledger.db\"\n"
+             classes = [\"https://schema.org/ReadAction\"]\ndeclared = true\n\
+             source = \"https://me.example/protocols/read\"\n[ledger]\npath = \"ledger.db\"\n"
         ),
     );
     scratch.write(
@@ -358,6 +359,8 @@ fn a_wrong_configuration_stops_with_the_setting_that_is_wrong() {
         ("prefix = \"https://alice.pod.example/\"", "prefix = \"https://Alice.pod.example/\"", "alice"),
         ("[ledger]", "[diary]", "diary"),
         ("declared = true", "declared = \"yes\"", "declared"),
+        ("source = \"https:", "source = \"http:", "source"),
+        ("source = ", "# source = ", "source"),
     ];
     for (from, to, named) in wrong {
         assert!(whole.contains(from), "{from}");

@@ -34,8 +34,9 @@ fn refusals() -> String {
     let mut text = String::from(
         "# Refusals\n\nGenerated from `Reason` in `src/refusal.rs`; a test compares the two. The rows stand in order of \
          precedence.\nA number is never reused. The wire code is the extension's error value; a reason that several \
-         stages can give\ntakes the wire code of the stage that gave it. *Retry* says whether sending again can ever \
-         help.\n\n| number | reason | wire code | retry | meaning |\n|---|---|---|---|---|\n",
+         stages can give\ntakes the wire code of the stage that gave it. *A2A* has the codes of JSON-RPC, gRPC and HTTP+JSON \
+         ([errors.md](errors.md)); an\ninternal error is 14 and 503 once the holder is verified. *Retry* says whether \
+         sending again can ever help.\n\n| number | reason | wire code | A2A | retry | meaning |\n|---|---|---|---|---|---|\n",
     );
     for reason in Reason::ALL {
         let wire: BTreeSet<_> = stages_of(*reason)
@@ -43,6 +44,12 @@ fn refusals() -> String {
             .map(|stage| reason.wire_code(*stage).map_or("none (internal error)", |wire| wire.as_str()))
             .collect();
         let wire: Vec<_> = wire.into_iter().collect();
+        let codes: BTreeSet<_> = stages_of(*reason)
+            .iter()
+            .map(|stage| reason.a2a_codes(*stage))
+            .map(|codes| format!("{} / {} / {}", codes.json_rpc, codes.grpc, codes.http))
+            .collect();
+        let codes: Vec<_> = codes.into_iter().collect();
         let retry = match reason.retry() {
             Retry::Never => "never",
             Retry::AfterChange => "after a change",
@@ -50,10 +57,11 @@ fn refusals() -> String {
         };
         let _ = writeln!(
             text,
-            "| {} | `{}` | {} | {retry} | {} |",
+            "| {} | `{}` | {} | {} | {retry} | {} |",
             reason.code(),
             reason.as_str(),
             wire.join(", "),
+            codes.join(", "),
             reason.sentence()
         );
     }

@@ -14,29 +14,31 @@ use a2a::{
     SVC_PARAM_EXTENSIONS, SendMessageRequest, SendMessageResponse, StreamResponse, SubscribeToTaskRequest,
     Task, TaskPushNotificationConfig, new_message_id,
 };
-use a2a_client::agent_card::AgentCardResolver;
 use a2a_client::middleware::CallInterceptor;
 use a2a_client::{A2AClient, ServiceParams, Transport};
 use a2a_pb::protojson_conv;
 use async_trait::async_trait;
 use futures::stream::BoxStream;
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use writgate::card;
 use writgate::vocab::EXTENSION;
+
+/// Octets of an Agent Card.
+const MAX_CARD_BYTES: usize = 1024 * 1024;
 
 /// What came back for one message.
 #[derive(Debug)]
 pub struct Reply {
-    /// The extension URIs that the answer echoed.
-    pub echoed: BTreeSet<String>,
+    /// The extension's URI, if the answer echoed it.
+    pub echoed: Option<&'static str>,
     /// The octets of what the agent says, where it says anything.
     pub said: Option<Vec<u8>>,
     /// The SDK's reading of the answer.
     pub answer: Result<SendMessageResponse, A2AError>,
 }
 
-/// What came over the wire: the echoed URIs, and the octets of what was said.
-type Heard = Arc<Mutex<Option<(BTreeSet<String>, Option<Vec<u8>>)>>>;
+/// What came over the wire: the echo, and the octets of what was said.
+type Heard = Arc<Mutex<Option<(Option<&'static str>, Option<Vec<u8>>)>>>;
 
 /// A client of one agent.
 pub struct Client {
@@ -56,12 +58,22 @@ impl Client {
         Ok(Self { http, url: url.trim_end_matches('/').to_owned(), token, heard: Heard::default() })
     }
 
-    /// The agent's card.
+    /// The octets of the agent's card. The SDK's resolver hands out what its lenient reader made of them; a client of the
+    /// extension reads its entry strictly.
     ///
     /// # Errors
-    /// The SDK's.
-    pub async fn card(&self) -> Result<AgentCard, A2AError> {
-        AgentCardResolver::new(Some(self.http.clone())).resolve(&self.url).await
+    /// No answer, none but success, or more octets than a card has.
+    pub async fn card(&self) -> Result<Vec<u8>, A2AError> {
+        let request = self.http.get(format!("{}/.well-known/agent-card.json", self.url));
+        let mut response = request.send().await.map_err(failed)?.error_for_status().map_err(failed)?;
+        let mut octets = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            octets.extend_from_slice(&chunk);
+            if octets.len() > MAX_CARD_BYTES {
+                return Err(failed("the card is too large"));
+            }
+        }
+        Ok(octets)
     }
 
     /// The challenge that the next presentation to the agent must answer.
@@ -150,7 +162,7 @@ impl Transport for Listening {
         }
         let response = post.send().await.map_err(failed)?.error_for_status().map_err(failed)?;
         let values = response.headers().get_all(SVC_PARAM_EXTENSIONS).iter();
-        let echoed = wire::extensions(values.filter_map(|value| value.to_str().ok()));
+        let echoed = card::activation(values.filter_map(|value| value.to_str().ok()));
         let body = response.bytes().await.map_err(failed)?;
         let read: JsonRpcResponse = serde_json::from_slice(&body).map_err(failed)?;
         let said = match &read.error {

@@ -2,15 +2,15 @@
 
 use chrono::Utc;
 use serde_json::Value;
-use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
+use writgate::card::{CardError, PeerExtension};
 use writgate::ledger::{Ledger, SqliteLedger};
 use writgate::message::compose::{self, HandshakeDraft, HandshakeForm};
+use writgate::protocol::ProtocolHash;
 use writgate::protocol::conversation::{ConversationKey, NaturalLanguage, Role};
-use writgate::protocol::handshake::{Handshake, HandshakeError, UpgradeOffer};
-use writgate::vocab::EXTENSION;
+use writgate::protocol::handshake::{Handshake, HandshakeError};
 use writgate::{
     Actor, CallerFacts, ConfigFile, Decision, Engine, MessageInput, Offer, Peer, PermittedAction, Reason,
     Received, Refusal, SystemClock,
@@ -130,12 +130,22 @@ impl Conversation {
         Self { engine, key }
     }
 
-    /// Makes an offer: what comes back is recorded, and may be sent.
+    /// Makes an offer of a document that the configuration pins and names a source for: what comes back is recorded, and
+    /// may be sent.
     ///
     /// # Errors
-    /// The engine's.
-    pub fn offer(&self, offer: UpgradeOffer) -> Result<Offer, Refusal> {
-        self.engine.offer(&self.key, offer)
+    /// The engine's; `None` for a document that cannot be offered.
+    pub fn offer(&self, hash: &ProtocolHash, required: bool) -> Option<Result<Offer, Refusal>> {
+        let offer = self.engine.config().protocols().find(hash)?.offer(required)?;
+        Some(self.engine.offer(&self.key, offer))
+    }
+
+    /// What the agent's card says of the extension. `None`: nothing.
+    ///
+    /// # Errors
+    /// A card that cannot be read strictly.
+    pub fn extension_of(&self, card: &[u8]) -> Result<Option<PeerExtension>, CardError> {
+        PeerExtension::of_card(card, self.engine.config().limits())
     }
 
     /// Judges what the agent answered to a message that activated the extension. A peer that did not echo it counts as
@@ -143,8 +153,8 @@ impl Conversation {
     ///
     /// # Errors
     /// The engine's.
-    pub fn hear_of_extension(&self, octets: Vec<u8>, echoed: BTreeSet<String>) -> Result<Received, Refusal> {
-        if !echoed.contains(EXTENSION) {
+    pub fn hear_of_extension(&self, octets: Vec<u8>, echoed: Option<&str>) -> Result<Received, Refusal> {
+        if echoed.is_none() {
             self.engine.give_up(&self.key)?;
         }
         self.hear(octets, echoed)
@@ -154,11 +164,11 @@ impl Conversation {
     ///
     /// # Errors
     /// The engine's.
-    pub fn hear(&self, octets: Vec<u8>, echoed: BTreeSet<String>) -> Result<Received, Refusal> {
+    pub fn hear(&self, octets: Vec<u8>, echoed: Option<&str>) -> Result<Received, Refusal> {
         let mut facts = CallerFacts::new(self.key.peer.clone(), Actor::Unauthenticated, String::new());
         facts.challenge = None;
         facts.context = self.key.context.clone();
-        facts.activated = echoed;
+        facts.activated = echoed.map(str::to_owned).into_iter().collect();
         self.engine.receive(Role::Client, MessageInput::Bytes(octets), facts)
     }
 

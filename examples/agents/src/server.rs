@@ -8,7 +8,7 @@ use crate::steps::{Steps, say};
 use crate::wire;
 use a2a::errordetails::TypedDetail;
 use a2a::{
-    A2AError, AgentCapabilities, AgentCard, AgentExtension, AgentInterface, CancelTaskRequest,
+    A2AError, AgentCapabilities, AgentCard, AgentInterface, CancelTaskRequest,
     DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
     GetTaskPushNotificationConfigRequest, GetTaskRequest, ListTaskPushNotificationConfigsRequest,
     ListTaskPushNotificationConfigsResponse, ListTasksRequest, ListTasksResponse, Message, Part, Role,
@@ -30,8 +30,9 @@ use futures::stream::{self, BoxStream};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
+use writgate::card;
 use writgate::protocol::conversation::NaturalLanguage;
-use writgate::vocab::{EXTENSION, META_ERROR};
+use writgate::vocab::META_ERROR;
 use writgate::{Actor, CallerFacts, Engine, Peer, Refusal, WireCode};
 
 /// Octets of a request's body: a message of the largest size that Writgate reads, and its envelope.
@@ -81,7 +82,7 @@ impl Server {
 
     /// Its routes, at the URL that its card names.
     pub fn router(self, url: &str) -> axum::Router {
-        let card = Arc::new(StaticAgentCard::new(card(&self.engine, url)));
+        let card = Arc::new(StaticAgentCard::new(agent_card(&self.engine, url)));
         let server = Arc::new(self);
         let messages = a2a_server::jsonrpc::jsonrpc_router(Arc::clone(&server))
             .layer(middleware::from_fn_with_state(Arc::clone(&server), listen));
@@ -247,7 +248,10 @@ fn error(refusal: &Refusal) -> A2AError {
 
 fn activated(params: &ServiceParams) -> BTreeSet<String> {
     let values = params.get(&SVC_PARAM_EXTENSIONS.to_ascii_lowercase());
-    wire::extensions(values.into_iter().flatten().map(String::as_str))
+    card::activation(values.into_iter().flatten().map(String::as_str))
+        .map(str::to_owned)
+        .into_iter()
+        .collect()
 }
 
 /// Keeps the octets of the message for the handler, which runs in this same task, and echoes the activation (ACT-3).
@@ -257,12 +261,12 @@ async fn listen(State(server): State<Arc<Server>>, request: Request, next: Next)
         return StatusCode::PAYLOAD_TOO_LARGE.into_response();
     };
     let values = head.headers.get_all(SVC_PARAM_EXTENSIONS).iter().filter_map(|value| value.to_str().ok());
-    let echo = !server.deaf && wire::extensions(values).contains(EXTENSION);
+    let echo = card::activation(values).filter(|_| !server.deaf);
     let octets = wire::message_of_request(&body);
     let request = Request::from_parts(head, Body::from(body));
     let mut response = OCTETS.scope(octets, next.run(request)).await;
-    if echo {
-        response.headers_mut().insert(SVC_PARAM_EXTENSIONS, HeaderValue::from_static(EXTENSION));
+    if let Some(uri) = echo {
+        response.headers_mut().insert(SVC_PARAM_EXTENSIONS, HeaderValue::from_static(uri));
     }
     response
 }
@@ -279,22 +283,8 @@ async fn challenge(State(server): State<Arc<Server>>, headers: HeaderMap) -> Res
     Ok(challenge)
 }
 
-/// The Agent Card, with the extension's entry: the documents that the configuration declares (DECL-1).
-fn card(engine: &Engine, url: &str) -> AgentCard {
-    let declared = engine.config().protocols().iter().filter(|document| document.settings().declared);
-    let documents: Vec<Value> = declared
-        .map(|document| json!({ "source": document.id(), "hash": document.hash().as_str() }))
-        .collect();
-    let params = HashMap::from([
-        ("formats".to_owned(), json!(["text/turtle", "application/ld+json"])),
-        ("protocolDocuments".to_owned(), json!(documents)),
-    ]);
-    let extension = AgentExtension {
-        uri: EXTENSION.to_owned(),
-        description: Some("Intents under Protocol Documents, judged by Writgate".to_owned()),
-        required: Some(engine.config().extension_required()),
-        params: Some(params),
-    };
+/// The Agent Card, with the extension's entry as the configuration says it.
+fn agent_card(engine: &Engine, url: &str) -> AgentCard {
     AgentCard {
         name: "Notes".to_owned(),
         description: "Keeps notes, and gives access to them under a mandate".to_owned(),
@@ -303,7 +293,7 @@ fn card(engine: &Engine, url: &str) -> AgentCard {
         capabilities: AgentCapabilities {
             streaming: Some(false),
             push_notifications: Some(false),
-            extensions: Some(vec![extension]),
+            extensions: Some(vec![engine.config().agent_extension()]),
             extended_agent_card: Some(false),
         },
         default_input_modes: vec!["text/plain".to_owned(), "text/turtle".to_owned()],

@@ -5,7 +5,6 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use std::collections::BTreeSet;
 
 #[derive(Deserialize)]
 struct Request<'a> {
@@ -60,10 +59,4 @@ pub fn message_of_response(body: &[u8]) -> Option<Option<Vec<u8>>> {
 
 fn octets(value: &RawValue) -> Vec<u8> {
     value.get().as_bytes().to_vec()
-}
-
-/// The extension URIs that the values of `A2A-Extensions` headers list.
-pub fn extensions<'a>(values: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
-    let listed = values.into_iter().flat_map(|value| value.split(','));
-    listed.map(|uri| uri.trim().to_owned()).filter(|uri| !uri.is_empty()).collect()
 }

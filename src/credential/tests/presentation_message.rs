@@ -90,6 +90,8 @@ fn settings(hash: &str, binding: Binding) -> ProtocolSettings {
         security_bearing: true,
         binding,
         declared: true,
+        name: None,
+        source: None,
     }
 }
 

@@ -118,18 +118,18 @@ fn a_context_is_the_first_peers(ledger: &SqliteLedger) {
 
 /// However many exchanges a peer makes, what it may no longer do is kept, and nobody else pays for it.
 fn a_peer_that_is_forgotten_is_bound(ledger: &SqliteLedger) {
-    settle(ledger, &of("p", "first"), 1, true);
+    settle(ledger, &of("p", "a-first"), 1, true);
     for number in 0..1_100 {
         let settled = settle(ledger, &of("p", &format!("c-{number}")), 1, false);
         assert!(matches!(settled, Negotiated::Settled(_)), "{number}");
     }
     assert!(ledger.conversations().unwrap().len() <= 1_024);
-    assert!(ledger.exchanges(&of("p", "first"), at(100)).unwrap().is_empty(), "the oldest was forgotten");
-    for context in ["first", "c-0", "c-1099", "another"] {
+    assert!(ledger.exchanges(&of("p", "a-first"), at(100)).unwrap().is_empty(), "the oldest was forgotten");
+    for context in ["a-first", "c-0", "c-1099", "another"] {
         assert!(found(ledger, &of("p", context)).prose_forbidden, "{context}");
     }
     assert_eq!(found(ledger, &of("q", "another")), Conversation::default());
-    let as_client = ConversationKey { role: Role::Client, ..of("p", "first") };
+    let as_client = ConversationKey { role: Role::Client, ..of("p", "a-first") };
     assert!(!found(ledger, &as_client).prose_forbidden);
 }
 

@@ -31,6 +31,8 @@ impl Case {
                 security_bearing: true,
                 binding: Binding::Accepted,
                 declared: true,
+                name: None,
+                source: None,
             },
             paths: BTreeSet::new(),
         }

@@ -1,17 +1,19 @@
 //! The consuming client: it reads the agent's card, activates the extension, makes an offer, judges the answer, and
 //! sends intents. What it may say in prose its own state machine decides, before anything is sent.
 
-use a2a::{AgentExtension, SendMessageResponse, TaskState};
+use a2a::{SendMessageResponse, TaskState};
 use chrono::Utc;
 use clap::{Parser, ValueEnum};
 use serde_json::Value;
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use writgate::card::PeerExtension;
 use writgate::message::compose::{self, HandshakeDraft, HandshakeForm};
+use writgate::protocol::ProtocolHash;
 use writgate::protocol::conversation::{Exchange, Role};
-use writgate::protocol::handshake::{Handshake, UpgradeOffer};
-use writgate::vocab::{EXTENSION, META_ERROR};
+use writgate::protocol::handshake::Handshake;
+use writgate::vocab::META_ERROR;
 use writgate::worked_example::{DOMAIN, Intent, IntentAction, NOTES, World};
 use writgate::{Offer, Received, Refusal};
 use writgate_agents::client::{Client, Reply, details};
@@ -117,7 +119,10 @@ async fn run(arguments: Arguments) -> Result<(), End> {
         return talk.prose(text).await;
     }
     let hash = talk.world.protocol_hash(&arguments.document)?;
-    let declared = talk.declares(&hash).await?;
+    let hash = hash.parse()?;
+    let declared = talk.extension().await?.may_skip_handshake(&hash);
+    say(format_args!("declared: {declared}"));
+    talk.steps.reached("card");
     if !(arguments.skip && declared) {
         talk.negotiate(&arguments, &hash).await?;
     }
@@ -138,33 +143,19 @@ struct Talk {
 }
 
 impl Talk {
-    /// The extension's entry on the agent's card. A card without one is no leave to do without it.
-    async fn extension(&self) -> Result<AgentExtension, End> {
+    /// What the agent's card says of the extension. A card that says nothing is no leave to do without it.
+    async fn extension(&self) -> Result<PeerExtension, End> {
         let card = self.client.card().await.map_err(|_| End::Silence)?;
-        let extensions = card.capabilities.extensions.unwrap_or_default();
-        let entry = extensions.into_iter().find(|extension| extension.uri == EXTENSION);
+        let entry = self.conversation.extension_of(&card)?;
         entry.ok_or_else(|| End::There("the card does not name the extension".to_owned()))
     }
 
-    /// Whether the card declares the document of a hash.
-    async fn declares(&self, hash: &str) -> Result<bool, End> {
-        let entry = self.extension().await?;
-        let documents = entry.params.as_ref().and_then(|params| params.get("protocolDocuments")?.as_array());
-        let declared = documents.into_iter().flatten().any(|document| document["hash"] == hash);
-        say(format_args!("declared: {declared}"));
-        self.steps.reached("card");
-        Ok(declared)
-    }
-
     /// Makes the offer and judges the answer.
-    async fn negotiate(&self, arguments: &Arguments, hash: &str) -> Result<(), End> {
-        let offer = UpgradeOffer {
-            protocol_hash: hash.parse()?,
-            protocol_source: format!("https://alice.pod.example/protocols/{}", arguments.document).parse()?,
-            required: !arguments.optional,
-            protocol_name: Some(arguments.document.clone()),
-        };
-        let offered = match self.conversation.offer(offer)? {
+    async fn negotiate(&self, arguments: &Arguments, hash: &ProtocolHash) -> Result<(), End> {
+        let offer = self.conversation.offer(hash, !arguments.optional);
+        let offer =
+            offer.ok_or_else(|| End::Failed("the configuration names no source for the document".into()))?;
+        let offered = match offer? {
             Offer::Agreed => {
                 say(format_args!("agreed before"));
                 self.steps.reached("answered");
@@ -246,7 +237,7 @@ impl Talk {
         let leave = self.conversation.leave_to_talk()?;
         let message = compose::prose(&a2a::new_message_id(), Some(&self.context), Role::Client, text, leave);
         // Prose needs no extension, but an agent that requires it requires it of every message (REQSEM-1).
-        let activate = self.extension().await?.required == Some(true);
+        let activate = self.extension().await?.must_activate();
         say(format_args!("activated: {activate}"));
         let message = serde_json::from_value(message)?;
         let reply = self.client.send(message, activate).await.ok_or(End::Silence)?;

@@ -1,0 +1,123 @@
+//! `writgate conversation`: two sides, each command a process of its own, and files between them.
+
+use crate::command_line::{Run, Scratch};
+use std::path::Path;
+
+/// One side: a folder with a configuration and a ledger.
+struct Side {
+    folder: Scratch,
+    role: &'static str,
+    peer: &'static str,
+}
+
+impl Side {
+    fn new(name: &str, role: &'static str, peer: &'static str) -> Self {
+        let folder = Scratch::new(&format!("conversation-{name}-{role}"));
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(repository.join("vectors/writgate.toml")).unwrap();
+        let text = text.replace("\"../", &format!("\"{}/", repository.display()));
+        folder.write(
+            "writgate.toml",
+            &text.replace("declared = true", "declared = false\nsecurity_bearing = false"),
+        );
+        folder.run(&["ledger", "init", "--first"]);
+        Self { folder, role, peer }
+    }
+
+    fn run(&self, command: &str, rest: &[&str]) -> Run {
+        let place = ["conversation", command, "--role", self.role, "--peer", self.peer, "--context", "c-1"];
+        self.folder.try_run(&[&place, rest].concat())
+    }
+
+    /// Takes in what the other side printed.
+    fn receive(&self, message: &str, rest: &[&str]) -> Run {
+        self.folder.write("in.json", message);
+        self.run("receive", &[rest, &["in.json"]].concat())
+    }
+
+    fn offer(&self, rest: &[&str]) -> Run {
+        self.run("offer", &[&["--hash", GRANT_ACCESS, "--source", "https://pod.example/p"], rest].concat())
+    }
+
+    fn listed(&self) -> String {
+        self.folder.run(&["conversation", "list"])
+    }
+}
+
+const GRANT_ACCESS: &str = "sha256:4af1e70e42283872cbc0dd3a5eeaa1bd86adda728c993447bed8930d990ab509";
+const PROSE: &str =
+    r#"{"messageId":"m","contextId":"c-1","role":"ROLE_USER","parts":[{"text":"In words."}]}"#;
+
+fn sides(name: &str) -> (Side, Side) {
+    (Side::new(name, "client", "https://agent.example/"), Side::new(name, "agent", "client-7"))
+}
+
+#[test]
+fn two_sides_agree_over_files_in_every_form() {
+    for form in ["json", "turtle", "jsonld"] {
+        let (client, agent) = sides(form);
+        assert_eq!(client.run("prose", &[]).status, 0);
+        let offered = client.offer(&["--form", form, "--required"]);
+        assert_eq!(offered.status, 0, "{}", offered.stderr);
+        assert_eq!(client.run("prose", &[]).status, 1);
+        let answered = agent.receive(&offered.stdout, &["--form", form]);
+        assert_eq!(answered.status, 0, "{}", answered.stderr);
+        let settled = client.receive(&answered.stdout, &[]);
+        assert_eq!((settled.status, settled.stderr.trim()), (0, "writgate: active: prose is refused here"));
+        for side in [&client, &agent] {
+            assert!(side.listed().contains("active, required until "), "{}", side.listed());
+            assert_eq!(side.run("prose", &[]).status, 1);
+            let said = side.receive(PROSE, &[]);
+            assert!(said.status == 1 && said.stderr.contains("PROTOCOL_REQUIRED"), "{}", said.stderr);
+        }
+        let again = client.offer(&[]);
+        assert!(again.stdout.is_empty() && again.stderr.contains("agreed already"));
+    }
+}
+
+#[test]
+fn a_declined_optional_offer_lets_prose_go_on() {
+    let (client, agent) = sides("declined");
+    let offered = client.offer(&[]);
+    // The agent does not speak it.
+    let text = std::fs::read_to_string(agent.folder.path("writgate.toml")).unwrap();
+    let end = text.find("[[protocols]]").unwrap();
+    let begin = text.find("\n[ledger]").unwrap();
+    agent.folder.write("writgate.toml", &format!("{}{}", &text[..end], &text[begin..]));
+    let answered = agent.receive(&offered.stdout, &[]);
+    assert_eq!(
+        (answered.status, answered.stderr.trim()),
+        (1, "writgate: declined: natural language may go on")
+    );
+    let settled = client.receive(&answered.stdout, &[]);
+    assert_eq!(
+        (settled.status, settled.stderr.trim()),
+        (1, "writgate: declined: natural language may go on")
+    );
+    assert_eq!(client.run("prose", &[]).status, 0);
+    let said = agent.receive(PROSE, &[]);
+    assert!(said.status == 3 && said.stderr.starts_with("writgate: prose"), "{}", said.stderr);
+}
+
+#[test]
+fn an_activation_that_is_not_echoed_is_the_end_until_a_person_forgets() {
+    let (client, agent) = sides("echo");
+    let offered = client.offer(&[]);
+    let answered = agent.receive(&offered.stdout, &[]);
+    let deaf = client.receive(&answered.stdout, &["--not-activated"]);
+    assert!(deaf.status == 1 && deaf.stderr.contains("EXTENSION_NOT_ACTIVE"), "{}", deaf.stderr);
+    assert!(client.listed().contains("aborted, required"), "{}", client.listed());
+    assert_eq!(client.run("prose", &[]).status, 1);
+    let forgotten = client.folder.run(&["conversation", "forget", "--peer", "https://agent.example/"]);
+    assert_eq!(forgotten, "1 exchanges forgotten");
+    assert_eq!(client.run("prose", &[]).status, 0);
+}
+
+#[test]
+fn an_offer_without_a_source_is_none() {
+    let (client, _) = sides("source");
+    let loose = "sha256:258160f56aeae984a65d87d6301299ec1345196ce3953b31ca5e427847366357";
+    let offered = client.run("offer", &["--hash", loose]);
+    assert!(offered.status == 2 && offered.stderr.contains("no source"), "{}", offered.stderr);
+    assert_eq!(client.listed(), "");
+}
