@@ -16,6 +16,7 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+mod fetch;
 mod file;
 mod roots;
 

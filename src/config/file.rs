@@ -1,13 +1,14 @@
 //! The configuration file (TOML): what was typed. [`ConfigFile::load`] turns it into what is meant.
 
+use super::fetch::FetchSettings;
 use super::{Config, ConfigBuilder, ConfigError, PolicyStore, RootPrincipals, StickyRequired};
 use crate::credential::{ControllerDocuments, StatusLists};
 use crate::limits::Limits;
 use crate::message::action::{default_actions, default_parameters};
 use crate::message::strict_json;
-use crate::protocol::{Binding, ProtocolDocument, ProtocolSettings};
+use crate::protocol::{Binding, ProtocolDocument, ProtocolHash, ProtocolSettings};
 use crate::request::Instant;
-use crate::source::{CachedDocument, DocumentCache, RevocationFeed, SourceError};
+use crate::source::{CachedDocument, DocumentCache, RevocationFeed, SourceError, is_json};
 use chrono::TimeDelta;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,19 +22,22 @@ pub struct ConfigFile {
     /// The domains that presentations may name; the first is the default.
     domains: Vec<String>,
     /// The owners of targets.
-    roots: Vec<RootEntry>,
+    pub(super) roots: Vec<RootEntry>,
     /// The Protocol Documents that are spoken here.
     #[serde(default)]
-    protocols: Vec<ProtocolEntry>,
+    pub(super) protocols: Vec<ProtocolEntry>,
     /// Where decisions are recorded.
     ledger: LedgerSettings,
     /// A folder of controller documents (`*.json`).
     controllers: Option<PathBuf>,
-    /// The cache of retrieved documents: status lists, did:web and WebID documents. `writgate source add` fills it.
-    document_cache: Option<PathBuf>,
+    /// The cache of retrieved documents: status lists, did:web and WebID documents, Protocol Documents. `writgate source
+    /// add` and `source refresh` fill it.
+    pub(super) document_cache: Option<PathBuf>,
+    /// What may be fetched into the cache. Without it, nothing is.
+    pub(super) fetch: Option<FetchSettings>,
     /// What publishers say is revoked.
     #[serde(default)]
-    revocations: Vec<RevocationEntry>,
+    pub(super) revocations: Vec<RevocationEntry>,
     /// A folder of policy documents (`*.ttl`, `*.jsonld`).
     policies: Option<PathBuf>,
     /// Policies of the folder count as bound by their location.
@@ -67,7 +71,7 @@ pub struct ConfigFile {
     status_age_hours: Option<u32>,
     /// Papers without `@context` are read by the context-free profile.
     #[serde(default)]
-    context_free_credentials: bool,
+    pub(super) context_free_credentials: bool,
     /// Hops of the longest chain.
     max_chain_length: Option<usize>,
     /// Hops of the longest second chain, of an agent that acts for the delegate; 0: nobody may.
@@ -78,23 +82,26 @@ pub struct ConfigFile {
     #[serde(default)]
     limits: Limits,
     #[serde(skip)]
-    base: PathBuf,
+    pub(super) base: PathBuf,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RootEntry {
+pub(super) struct RootEntry {
     prefix: String,
-    principal: String,
+    pub(super) principal: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ProtocolEntry {
+pub(super) struct ProtocolEntry {
     /// The document, Turtle or JSON-LD by its ending.
-    file: PathBuf,
+    pub(super) file: Option<PathBuf>,
+    /// The https URL that our card and our offers name. Without a `file`, the document is fetched from there, and read from
+    /// the cache by its pin.
+    pub(super) source: Option<String>,
     /// The pin.
-    hash: String,
+    pub(super) hash: String,
     /// Action classes that it may carry, of the default mapping.
     #[serde(default)]
     classes: Vec<String>,
@@ -112,15 +119,13 @@ struct ProtocolEntry {
     declared: bool,
     /// What our card and our offers call it.
     name: Option<String>,
-    /// The https URL that our card and our offers name.
-    source: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RevocationEntry {
+pub(super) struct RevocationEntry {
     /// Whose statements they are.
-    publisher: String,
+    pub(super) publisher: String,
     /// The statements, Turtle or JSON-LD by its ending.
     file: PathBuf,
     /// The file is a credential (JSON-LD) that the publisher signed. Otherwise that they are the publisher's is the
@@ -154,6 +159,11 @@ impl ConfigFile {
         Ok(file)
     }
 
+    /// The domain that counts where a caller names none; empty where there is none.
+    pub(crate) fn default_domain(&self) -> &str {
+        self.domains.first().map(String::as_str).unwrap_or_default()
+    }
+
     /// The ledger's file.
     pub fn ledger_path(&self) -> PathBuf {
         self.base.join(&self.ledger.path)
@@ -170,6 +180,7 @@ impl ConfigFile {
     /// # Errors
     /// [`ConfigError`] for the first setting that is wrong.
     pub fn load(&self, now: Instant) -> Result<Config, ConfigError> {
+        self.check_fetch()?;
         let mut roots = RootPrincipals::default();
         for entry in &self.roots {
             roots.add(&entry.prefix, &entry.principal)?;
@@ -206,7 +217,7 @@ impl ConfigFile {
         builder.build()
     }
 
-    fn durations(&self, mut builder: ConfigBuilder) -> ConfigBuilder {
+    pub(super) fn durations(&self, mut builder: ConfigBuilder) -> ConfigBuilder {
         if let Some(seconds) = self.skew_seconds {
             builder = builder.with_skew(TimeDelta::seconds(seconds.into()));
         }
@@ -241,8 +252,11 @@ impl ConfigFile {
     }
 
     fn protocol(&self, entry: &ProtocolEntry) -> Result<ProtocolDocument, ConfigError> {
-        let path = self.base.join(&entry.file);
-        let setting = entry.file.display().to_string();
+        let setting = match (&entry.file, &entry.source) {
+            (Some(file), _) => file.display().to_string(),
+            (None, Some(source)) => source.clone(),
+            (None, None) => return Err(ConfigError::new("protocols", "each has a `file` or a `source`")),
+        };
         let problem = |problem: String| ConfigError::new(setting.clone(), problem);
         let known = default_actions();
         let mut actions = entry.actions.clone();
@@ -266,10 +280,38 @@ impl ConfigFile {
                 .map(|source| source.parse().map_err(|_| problem("`source` is no https URL".into())))
                 .transpose()?,
         };
-        let media_type =
-            media_type_of(&path).ok_or_else(|| problem("ends in neither .ttl nor .jsonld".into()))?;
-        ProtocolDocument::load(&read_text(&path)?, media_type, settings, &Limits::default())
+        let (text, media_type) = match &entry.file {
+            Some(file) => {
+                let path = self.base.join(file);
+                let media_type =
+                    media_type_of(&path).ok_or_else(|| problem("ends in neither .ttl nor .jsonld".into()))?;
+                (read_text(&path)?, media_type.to_owned())
+            }
+            None => self.cached_protocol(&setting, &settings.hash)?,
+        };
+        ProtocolDocument::load(&text, &media_type, settings, &Limits::default())
             .map_err(|cause| problem(cause.to_string()))
+    }
+
+    /// The text and the media type of a document that was fetched under its pin, or that the operator put into the cache
+    /// under its URL.
+    fn cached_protocol(&self, url: &str, hash: &ProtocolHash) -> Result<(String, String), ConfigError> {
+        let problem = |problem: String| ConfigError::new(url, problem);
+        let folder = self
+            .document_cache_path()
+            .ok_or_else(|| problem("there is no `document_cache` that it could be in".into()))?;
+        let absent = || problem("is not in the document cache: `writgate source refresh` fetches it".into());
+        if !folder.exists() {
+            return Err(absent());
+        }
+        let cache = DocumentCache::open(&folder).map_err(of_source)?;
+        let pinned = cache.pinned(hash).map_err(|cause| problem(cause.to_string()))?;
+        let document = match pinned {
+            Some(document) => document,
+            None => cache.document(url).map_err(of_source)?.ok_or_else(absent)?,
+        };
+        let text = String::from_utf8(document.octets).map_err(|_| problem("is not UTF-8".into()))?;
+        Ok((text, document.media_type))
     }
 
     /// The cache's documents. One that was retrieved after `now` would live longer than it may.
@@ -277,7 +319,7 @@ impl ConfigFile {
         let Some(folder) = self.document_cache_path() else { return Ok(Vec::new()) };
         let cached = DocumentCache::open(&folder).and_then(|cache| cache.documents()).map_err(of_source)?;
         let latest = now.checked_add_signed(skew).unwrap_or(Instant::MAX_UTC);
-        match cached.iter().find(|document| document.retrieved > latest) {
+        match cached.iter().find(|document| document.retrieved.max(document.confirmed) > latest) {
             None => Ok(cached),
             Some(document) => Err(ConfigError::new(
                 "document_cache",
@@ -320,7 +362,7 @@ impl ConfigFile {
         for document in cached.iter().filter(|document| is_json(&document.media_type)) {
             // What is no JSON that is read strictly is nobody's document; it may be something else, and stays so.
             if let Ok(value) = strict_json::read(&document.octets, &Limits::default()) {
-                documents.insert_retrieved(&document.url, value, document.retrieved);
+                documents.insert_retrieved(&document.url, value, document.confirmed);
             }
         }
         match &self.controllers {
@@ -352,14 +394,7 @@ fn status_lists(cached: Vec<CachedDocument>) -> StatusLists {
     lists
 }
 
-/// `application/json` and every `application/*+json`.
-fn is_json(media_type: &str) -> bool {
-    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    let subtype = essence.strip_prefix("application/");
-    subtype.is_some_and(|subtype| subtype == "json" || subtype.ends_with("+json"))
-}
-
-fn of_source(error: SourceError) -> ConfigError {
+pub(super) fn of_source(error: SourceError) -> ConfigError {
     ConfigError::new(error.what, error.problem)
 }
 
@@ -398,7 +433,7 @@ pub(crate) fn media_type_of(path: &Path) -> Option<&'static str> {
     }
 }
 
-fn read_text(path: &Path) -> Result<String, ConfigError> {
+pub(super) fn read_text(path: &Path) -> Result<String, ConfigError> {
     fs::read_to_string(path).map_err(|cause| ConfigError::new(path.display().to_string(), cause.to_string()))
 }
 

@@ -90,11 +90,8 @@ impl<'a> StatusCheck<'a> {
         max_age: TimeDelta,
         limits: &Limits,
     ) -> Self {
-        // A list is one literal, longer than any term of a message.
-        let octets = limits.status_list_bytes;
-        let limits =
-            Limits { graph_bytes: octets, message_bytes: octets, term_bytes: octets, ..limits.clone() };
-        Self { lists, memory, keys, max_age, limits, read: BTreeMap::new(), learned: Learned::default() }
+        let (read, learned) = (BTreeMap::new(), Learned::default());
+        Self { lists, memory, keys, max_age, limits: limits_of_lists(limits), read, learned }
     }
 
     /// What was relied on and seen so far.
@@ -399,6 +396,40 @@ fn decompress(encoded: &str, limit: usize) -> Result<Vec<u8>, PaperError> {
         return Err(unknown("the status list is shorter than 131,072 bits"));
     }
     Ok(octets)
+}
+
+/// A list is one literal, longer than any term of a message.
+fn limits_of_lists(limits: &Limits) -> Limits {
+    let octets = limits.status_list_bytes;
+    Limits { graph_bytes: octets, message_bytes: octets, term_bytes: octets, ..limits.clone() }
+}
+
+/// What a list says of itself, whoever signed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ListClaims {
+    pub(crate) issuer: String,
+    pub(crate) ttl: Option<TimeDelta>,
+    pub(crate) mark: ListMark,
+}
+
+/// Reads a list that was retrieved from `url`, without a look at its signature: for whoever keeps it until it is used.
+///
+/// # Errors
+/// `STATUS_RETRIEVAL_ERROR`, for what could never be used as the list of this URL.
+pub(crate) fn list_claims(
+    url: &str,
+    text: &str,
+    media_type: &str,
+    retrieved: Instant,
+    context_free: bool,
+) -> Result<ListClaims, PaperError> {
+    let limits = limits_of_lists(&Limits::default());
+    let document = StatusListDocument { text: text.to_owned(), media_type: media_type.to_owned(), retrieved };
+    let signed = signed(&document, context_free, &limits, &mut Budget::new(&limits))?;
+    let credential = Credential::of_any_type(signed).map_err(unverified)?;
+    let mark = ListMark::new(credential.valid_from, credential.digest, retrieved);
+    let list = StatusList::read(&credential, url, mark, limits.status_list_decompressed_bytes)?;
+    Ok(ListClaims { issuer: list.issuer, ttl: list.ttl, mark })
 }
 
 /// The list credential's graph and proofs.

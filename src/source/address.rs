@@ -21,9 +21,27 @@ pub(crate) fn controller_url(controller: &str) -> Option<String> {
 /// Whether a document may be kept under this URL: https, in normal form (`message-binding.md` 7), without a fragment, at
 /// a host that has a name with a dot in it.
 pub(crate) fn is_document_url(url: &str) -> bool {
-    let Some(rest) = url.strip_prefix("https://") else { return false };
-    let authority = rest.split(['/', '?']).next().unwrap_or_default();
-    url.len() <= MAX_URL_BYTES && !url.contains('#') && target::is_normal(url) && is_named_host(authority)
+    let is_https = url.starts_with("https://") && !url.contains('#');
+    is_https && url.len() <= MAX_URL_BYTES && target::is_normal(url) && is_named_host(authority(url))
+}
+
+/// The host of a document's URL.
+pub(crate) fn host(url: &str) -> &str {
+    authority(url).split(':').next().unwrap_or_default()
+}
+
+/// The port of a document's URL.
+pub(crate) fn port(url: &str) -> u16 {
+    authority(url).split_once(':').and_then(|(_, port)| port.parse().ok()).unwrap_or(443)
+}
+
+/// Whether a text is the name of a host that a document may be had from, in its one spelling, without a port.
+pub(crate) fn is_host(name: &str) -> bool {
+    !name.contains([':', '/', '?']) && is_document_url(&format!("https://{name}/"))
+}
+
+fn authority(url: &str) -> &str {
+    url.strip_prefix("https://").unwrap_or_default().split(['/', '?']).next().unwrap_or_default()
 }
 
 /// Neither an IP literal nor a single label: those name something near whoever resolves them.
@@ -203,6 +221,23 @@ mod tests {
             "../../status",
         ] {
             assert!(!is_document_url(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_host_and_its_port_are_those_of_the_url() {
+        for (url, name, number) in [
+            ("https://a.example/x:9", "a.example", 443),
+            ("https://a.example?b:9", "a.example", 443),
+            ("https://a.example:8443/x", "a.example", 8443),
+        ] {
+            assert_eq!((host(url), port(url)), (name, number), "{url}");
+        }
+        assert!(is_host("a.example") && is_host("xn--bcher-kva.example"));
+        for name in
+            ["", "A.example", "a.example:443", "a.example/", "localhost", "10.0.0.1", "a@b.example", "a.b?c"]
+        {
+            assert!(!is_host(name), "{name}");
         }
     }
 }

@@ -446,8 +446,9 @@ fn wanted_lists_are_printed_escaped() {
     std::fs::create_dir(scratch.0.join("cache")).unwrap();
     scratch.run(&["ledger", "init", "--first"]);
     let connection = rusqlite::Connection::open(scratch.0.join("ledger.db")).unwrap();
-    let insert =
-        "INSERT INTO wanted_lists (issuer, url, wanted_us) VALUES (?1, 'https://a.example/status/1', 0)";
+    connection.execute("INSERT INTO status_sponsors VALUES (1, 'alice', '-')", ()).unwrap();
+    let insert = "INSERT INTO wanted_lists (sponsor, issuer, url, wanted_us)
+        VALUES (1, ?1, 'https://a.example/status/1', 0)";
     connection.execute(insert, ("did:key:z6Mk\u{1b}[2J",)).unwrap();
     drop(connection);
     let wanted = scratch.run(&["source", "wanted"]);

@@ -31,6 +31,7 @@ mod order;
 mod papers;
 mod precedence;
 mod public_interface;
+mod refresh;
 mod response;
 mod status;
 mod support;

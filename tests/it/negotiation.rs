@@ -266,8 +266,8 @@ fn two_agents_agree_and_an_intent_is_allowed_refused_and_not_replayed() {
         let run = stage.run(&["--form", form]);
         run.ends_with(0).says("declared: true").says("required: true").says("answer: active");
         run.says("step: allowed").says("step: replay-refused").says("step: violation-refused");
-        run.says("without a recipient: -32602 validation-failed").says("ValidationReport");
-        run.says("again: -32100 authorization-failed DUPLICATE_MESSAGE");
+        run.says("without a recipient: a task, Failed validation-failed").says("ValidationReport");
+        run.says("again: -31403 authorization-failed DUPLICATE_MESSAGE");
         let server = stage.kill_server();
         assert!(server.contains(&"offer: active".to_owned()), "{server:#?}");
         let done: Vec<_> = server.iter().filter(|line| line.starts_with("doing: ")).collect();

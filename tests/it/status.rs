@@ -149,8 +149,7 @@ impl Server {
     }
 
     fn serve_since(&self, url: &str, media_type: &str, octets: Vec<u8>, retrieved: Instant) {
-        let document =
-            CachedDocument { url: url.to_owned(), media_type: media_type.to_owned(), retrieved, octets };
+        let document = CachedDocument::new(url, media_type, retrieved, octets);
         DocumentCache::open(&self.folder.join("cache")).unwrap().put(&document).unwrap();
     }
 

@@ -4,13 +4,12 @@
 //! extension needs both: the strict reader judges the octets, and the header says whether the activation was echoed.
 
 use crate::wire;
-use a2a::errordetails::TypedDetail;
 use a2a::jsonrpc::methods;
 use a2a::{
     A2AError, AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
     GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest, JsonRpcId,
     JsonRpcRequest, JsonRpcResponse, ListTaskPushNotificationConfigsRequest,
-    ListTaskPushNotificationConfigsResponse, ListTasksRequest, ListTasksResponse, Message,
+    ListTaskPushNotificationConfigsResponse, ListTasksRequest, ListTasksResponse, Message, Part,
     SVC_PARAM_EXTENSIONS, SendMessageRequest, SendMessageResponse, StreamResponse, SubscribeToTaskRequest,
     Task, TaskPushNotificationConfig, new_message_id,
 };
@@ -21,7 +20,7 @@ use async_trait::async_trait;
 use futures::stream::BoxStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use writgate::card;
-use writgate::vocab::EXTENSION;
+use writgate::vocab::{EXTENSION, META_ERROR};
 
 /// Octets of an Agent Card.
 const MAX_CARD_BYTES: usize = 1024 * 1024;
@@ -102,10 +101,28 @@ impl Client {
     }
 }
 
-/// The details of an error that are the extension's: Writgate puts its own into one struct.
-pub fn details(error: &A2AError) -> impl Iterator<Item = &TypedDetail> {
-    let details = error.details.iter().flatten();
-    details.filter(|detail| detail.value.contains_key(writgate::vocab::META_ERROR))
+/// An answer in one line: what came, and of a refusal the extension's error, its reason and the shape report, as far as
+/// they are told.
+pub fn described(answer: &Result<SendMessageResponse, A2AError>) -> String {
+    match answer {
+        Ok(SendMessageResponse::Message(_)) => "a message".to_owned(),
+        Ok(SendMessageResponse::Task(task)) => {
+            let said = task.status.message.as_ref();
+            let error = said.and_then(|said| said.metadata.as_ref()?.get(META_ERROR)?.as_str());
+            let turtle = |part: &Part| part.media_type.as_deref() == Some("text/turtle");
+            let report = said.and_then(|said| said.parts.iter().find(|part| turtle(part))?.as_text());
+            let report = report.map(|report| report.split_whitespace().collect::<Vec<_>>().join(" "));
+            let members = [error.map(str::to_owned), report];
+            let told: Vec<_> = members.into_iter().flatten().collect();
+            format!("a task, {:?} {}", task.status.state, told.join(" "))
+        }
+        Err(error) => {
+            let details = || error.details.iter().flatten();
+            let wire = details().find_map(|detail| detail.value.get("value")?.get(META_ERROR)?.as_str());
+            let reason = details().find_map(|detail| detail.value.get("metadata")?.get("reason")?.as_str());
+            format!("{} {} {}", error.code, wire.unwrap_or("-"), reason.unwrap_or("-"))
+        }
+    }
 }
 
 /// The headers of every call.

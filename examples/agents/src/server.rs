@@ -6,7 +6,6 @@
 use crate::judge::{self, Verdict};
 use crate::steps::{Steps, say};
 use crate::wire;
-use a2a::errordetails::TypedDetail;
 use a2a::{
     A2AError, AgentCapabilities, AgentCard, AgentInterface, CancelTaskRequest,
     DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
@@ -14,7 +13,7 @@ use a2a::{
     ListTaskPushNotificationConfigsResponse, ListTasksRequest, ListTasksResponse, Message, Part, Role,
     SVC_PARAM_EXTENSIONS, SendMessageRequest, SendMessageResponse, StreamResponse, SubscribeToTaskRequest,
     TRANSPORT_PROTOCOL_JSONRPC, Task, TaskPushNotificationConfig, TaskState, TaskStatus, error_code,
-    new_context_id, new_task_id,
+    new_context_id, new_message_id, new_task_id,
 };
 use a2a_server::{
     AgentExecutor, DefaultRequestHandler, ExecutorContext, InMemoryTaskStore, RequestHandler, ServiceParams,
@@ -28,18 +27,14 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use futures::stream::{self, BoxStream};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use writgate::card;
 use writgate::protocol::conversation::NaturalLanguage;
-use writgate::vocab::META_ERROR;
-use writgate::{Actor, CallerFacts, Engine, Peer, Refusal, WireCode};
+use writgate::{Actor, CallerFacts, Engine, Peer, Refusal};
 
 /// Octets of a request's body: a message of the largest size that Writgate reads, and its envelope.
 const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
-
-/// The SDK dispatches on the code, and A2A keeps -32001 to -32099 for its own errors.
-const PERMISSION_DENIED: i32 = -32100;
 
 tokio::task_local! {
     /// The message of the request that this task answers, as it came over the wire.
@@ -177,7 +172,7 @@ impl Server {
             Verdict::Settled { state: "active" } => Ok(done(context, TaskState::Completed, json!({}))),
             Verdict::Settled { .. } | Verdict::Late => Ok(done(context, TaskState::Failed, json!({}))),
             Verdict::Talk(leave) => self.say_something(leave, params, request).await,
-            Verdict::Refuse(refusal) => Err(error(&refusal)),
+            Verdict::Refuse(refusal) => refused(&refusal, context),
         }
     }
 
@@ -225,25 +220,14 @@ fn done(context: String, state: TaskState, metadata: Value) -> SendMessageRespon
     })
 }
 
-/// What the client learns of a refusal: the extension's error, and the shape report where it may have that.
-fn error(refusal: &Refusal) -> A2AError {
-    let public = refusal.public();
-    let code = match public.error {
-        None => error_code::INTERNAL_ERROR,
-        Some(WireCode::AuthorizationFailed) => PERMISSION_DENIED,
-        Some(_) if refusal.reason() == writgate::Reason::MediaTypeUnsupported => {
-            error_code::CONTENT_TYPE_NOT_SUPPORTED
-        }
-        Some(_) if refusal.reason() == writgate::Reason::ExtensionNotActive => {
-            error_code::EXTENSION_SUPPORT_REQUIRED
-        }
-        Some(_) => error_code::INVALID_PARAMS,
-    };
-    let name = public.error.map_or("internal", WireCode::as_str);
-    let mut fields = HashMap::from([(META_ERROR.to_owned(), json!(name))]);
-    fields.extend(public.reason.map(|reason| ("reason".to_owned(), json!(reason))));
-    fields.extend(public.shacl_report.map(|report| ("shaclReport".to_owned(), json!(report))));
-    A2AError::new(code, name).with_details(vec![TypedDetail::from_struct(fields)])
+/// What the client learns of a refusal. A shape report goes into a failed task: no error of a binding carries one.
+fn refused(refusal: &Refusal, context: String) -> Result<SendMessageResponse, A2AError> {
+    let error = refusal.to_a2a();
+    if error.public().shacl_report.is_none() {
+        return Err(A2AError::from(&error));
+    }
+    let task = error.to_failed_task(new_task_id(), context, new_message_id());
+    Ok(SendMessageResponse::Task(task))
 }
 
 fn activated(params: &ServiceParams) -> BTreeSet<String> {

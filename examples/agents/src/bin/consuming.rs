@@ -13,10 +13,9 @@ use writgate::message::compose::{self, HandshakeDraft, HandshakeForm};
 use writgate::protocol::ProtocolHash;
 use writgate::protocol::conversation::{Exchange, Role};
 use writgate::protocol::handshake::Handshake;
-use writgate::vocab::META_ERROR;
 use writgate::worked_example::{DOMAIN, Intent, IntentAction, NOTES, World};
 use writgate::{Offer, Received, Refusal};
-use writgate_agents::client::{Client, Reply, details};
+use writgate_agents::client::{Client, Reply, described};
 use writgate_agents::judge::{self, Conversation};
 use writgate_agents::steps::{Steps, say};
 
@@ -251,20 +250,5 @@ impl Talk {
     async fn send(&self, message: &Value) -> Result<Reply, End> {
         let message = serde_json::from_value(message.clone())?;
         self.client.send(message, true).await.ok_or(End::Silence)
-    }
-}
-
-/// An answer in one line.
-fn described(answer: &Result<SendMessageResponse, a2a::A2AError>) -> String {
-    match answer {
-        Ok(SendMessageResponse::Message(_)) => "a message".to_owned(),
-        Ok(SendMessageResponse::Task(task)) => format!("a task, {:?}", task.status.state),
-        Err(error) => {
-            let detail = details(error).next();
-            let member =
-                |name: &str| detail.and_then(|detail| detail.value.get(name)?.as_str()).unwrap_or("-");
-            let report = member("shaclReport").lines().map(str::trim).collect::<Vec<_>>().join(" ");
-            format!("{} {} {} report: {report}", error.code, member(META_ERROR), member("reason"))
-        }
     }
 }

@@ -7,7 +7,7 @@ use clap::Parser;
 use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
-use writgate_agents::client::{Headers, details};
+use writgate_agents::client::{Headers, described};
 use writgate_agents::steps::say;
 
 #[derive(Debug, Parser)]
@@ -59,10 +59,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Ok(a2a::SendMessageResponse::Task(task)) => {
             say(format_args!("task: {} {:?} in {}", task.id, task.status.state, task.context_id));
         }
-        Err(error) => {
-            say(format_args!("error: {} {}", error.code, error.message));
-            details(&error).for_each(|detail| say(format_args!("detail: {:?}", detail.value)));
-        }
+        refused => say(format_args!("error: {}", described(&refused))),
     }
     Ok(())
 }
