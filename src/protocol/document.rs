@@ -1,7 +1,8 @@
 //! One Protocol Document, loaded, hashed and compiled.
 
-use super::ProtocolHash;
 use super::handshake::{ProtocolSource, UpgradeOffer};
+use super::review::Reviewed;
+use super::{Finding, FindingKind, ProtocolHash};
 use crate::limits::Limits;
 use crate::rdf::{self, Budget, RdfMediaType};
 use crate::shape::CompiledShapes;
@@ -69,14 +70,14 @@ pub enum LoadError {
     /// The document is not a well-formed graph of one Protocol Document, or needs what is outside its graph.
     #[error("{0}")]
     Malformed(String),
-    /// A request or response shape does not compile, or could let everything pass.
+    /// The review refuses its shapes: they are not of SHACL Core, do not end, let everything pass, or cost too much.
     #[error("{0}")]
     Shape(String),
 }
 
 impl ProtocolDocument {
-    /// Reads a document (Turtle or JSON-LD), recomputes its hash, compares it with the pin before any other use, and
-    /// compiles its shapes.
+    /// Reads a document (Turtle or JSON-LD), recomputes its hash, compares it with the pin before any other use, reviews
+    /// it ([`Self::review`]), and compiles its shapes. What the review refuses is not loaded.
     ///
     /// # Errors
     /// [`LoadError`]
@@ -90,12 +91,11 @@ impl ProtocolDocument {
         if found != settings.hash {
             return Err(LoadError::HashMismatch { found });
         }
-        let id = the_document(&graph)?;
-        let request = shapes_of(&graph, &id, a2a::REQUEST_SHAPE)?;
-        let response = shapes_of(&graph, &id, a2a::RESPONSE_SHAPE)?;
-        if request.is_empty() {
-            return Err(LoadError::Malformed("the document has no a2a:requestShape".into()));
-        }
+        Reviewed::of(&graph, limits).check()?;
+        let id =
+            the_document(&graph).map_err(|finding| LoadError::Malformed(finding.sentence().to_owned()))?;
+        let request = shapes_of(&graph, &id, a2a::REQUEST_SHAPE, &mut Vec::new());
+        let response = shapes_of(&graph, &id, a2a::RESPONSE_SHAPE, &mut Vec::new());
         let compile = |shapes: &[NamedOrBlankNode], others: &[NamedOrBlankNode]| {
             CompiledShapes::compile_without(&graph, shapes, others)
                 .map_err(|error| LoadError::Shape(error.to_string()))
@@ -153,7 +153,11 @@ impl ProtocolDocument {
 
 /// Parses a document and hashes its whole graph. The operator's documents are not a message's work: each has a budget
 /// of its own.
-fn read(text: &str, media_type: &str, limits: &Limits) -> Result<(Graph, ProtocolHash), LoadError> {
+pub(super) fn read(
+    text: &str,
+    media_type: &str,
+    limits: &Limits,
+) -> Result<(Graph, ProtocolHash), LoadError> {
     let malformed = |error: rdf::RdfError| LoadError::Malformed(error.to_string());
     let media_type = RdfMediaType::parse(media_type)
         .ok_or_else(|| LoadError::Malformed("a document is Turtle or JSON-LD".into()))?;
@@ -163,33 +167,44 @@ fn read(text: &str, media_type: &str, limits: &Limits) -> Result<(Graph, Protoco
 }
 
 /// The one subject typed `a2a:ProtocolDocument`, which is an IRI.
-fn the_document(graph: &Graph) -> Result<NamedNode, LoadError> {
+pub(super) fn the_document(graph: &Graph) -> Result<NamedNode, Finding> {
     let class = NamedNodeRef::new_unchecked(a2a::PROTOCOL_DOCUMENT);
     let mut documents = graph.subjects_for_predicate_object(TYPE, class);
     match (documents.next(), documents.next()) {
         (Some(NamedOrBlankNodeRef::NamedNode(id)), None) => Ok(id.into_owned()),
-        _ => Err(LoadError::Malformed(
-            "the graph does not hold exactly one a2a:ProtocolDocument with an IRI".into(),
+        _ => Err(Finding::new(
+            FindingKind::NotOneDocument,
+            "the graph does not hold exactly one a2a:ProtocolDocument with an IRI",
         )),
     }
 }
 
-/// The document's shapes for one direction; each is typed `sh:NodeShape` in this graph (PDM-3).
-fn shapes_of(graph: &Graph, id: &NamedNode, predicate: &str) -> Result<Vec<NamedOrBlankNode>, LoadError> {
+/// The document's shapes for one direction. Each must be typed `sh:NodeShape` in this graph (PDM-3).
+pub(super) fn shapes_of(
+    graph: &Graph,
+    id: &NamedNode,
+    predicate: &str,
+    findings: &mut Vec<Finding>,
+) -> Vec<NamedOrBlankNode> {
     let class = NamedNodeRef::new_unchecked(sh::NODE_SHAPE);
     let mut shapes = Vec::new();
     for object in graph.objects_for_subject_predicate(id, NamedNodeRef::new_unchecked(predicate)) {
         let shape: NamedOrBlankNode = match object {
             TermRef::NamedNode(iri) => iri.into_owned().into(),
             TermRef::BlankNode(node) => node.into_owned().into(),
-            _ => return Err(LoadError::Malformed("a shape of the document is a literal".into())),
+            _ => {
+                let why = "a shape of the document is a literal";
+                findings.push(Finding::new(FindingKind::ShapeMissing, why));
+                continue;
+            }
         };
         if !graph.contains(TripleRef::new(&shape, TYPE, class)) {
-            return Err(LoadError::Malformed(format!("{shape} is no sh:NodeShape of the document's graph")));
+            let why = "a shape of the document is no sh:NodeShape of its graph";
+            findings.push(Finding::new(FindingKind::ShapeMissing, why).about(&shape));
         }
         shapes.push(shape);
     }
-    Ok(shapes)
+    shapes
 }
 
 #[cfg(test)]

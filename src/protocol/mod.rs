@@ -6,10 +6,14 @@
 
 pub mod conversation;
 mod document;
+mod finding;
 pub mod handshake;
 mod hash;
 mod registry;
+mod review;
 
 pub use document::{Binding, LoadError, ProtocolDocument, ProtocolSettings};
+pub use finding::{Finding, FindingKind, Severity};
 pub use hash::{ProtocolHash, ProtocolHashError};
 pub use registry::ProtocolRegistry;
+pub use review::{ActionClasses, Cost, Review};

@@ -1,9 +1,10 @@
 //! Request shapes, compiled once and run under a budget.
 
+use super::cost::{self, Size};
 use super::engine::{CountingEngine, Extent};
+use super::fault::{Fault, Kind};
 use super::report::{self, ReportedResult};
 use super::syntax::{ShapesGraph, TargetSelector};
-use super::terms::unusable;
 use crate::limits::Limits;
 use oxrdf::vocab::{rdf, rdfs};
 use oxrdf::{Graph, NamedOrBlankNode, Term};
@@ -81,16 +82,20 @@ impl CompiledShapes {
         roots: &[NamedOrBlankNode],
         others: &[NamedOrBlankNode],
     ) -> Result<Self, ShapeError> {
-        let read = ShapesGraph::read(graph)?;
-        for root in roots {
-            match read.shapes.get(root) {
-                None => return unusable(format!("{root} is no shape of the graph")),
-                Some(shape) if shape.path.is_some() => return unusable(format!("{root} is no node shape")),
-                Some(shape) if shape.deactivated => return unusable(format!("{root} is deactivated")),
-                Some(_) if !read.constrains(root) => return unusable(format!("{root} constrains nothing")),
-                Some(_) => {}
-            }
+        let read = ShapesGraph::survey(graph);
+        let of_roots = roots.iter().flat_map(|root| root_faults(&read, root));
+        match read.faults.iter().cloned().chain(of_roots).next() {
+            Some(fault) => Err(fault.into()),
+            None => Self::of(&read, roots, others),
         }
+    }
+
+    /// Compiles what was read without faults.
+    pub(super) fn of(
+        read: &ShapesGraph,
+        roots: &[NamedOrBlankNode],
+        others: &[NamedOrBlankNode],
+    ) -> Result<Self, ShapeError> {
         let reached = read.reach(roots);
         let inert: HashSet<_> = read.reach(others).difference(&reached).copied().collect();
         let mut targeting: Vec<_> = read
@@ -108,12 +113,42 @@ impl CompiledShapes {
             .collect();
         let roots =
             roots.iter().map(|root| object(&root.clone().into())).collect::<Result<_, ShapeError>>()?;
-        Ok(Self { schema: compile_read(&read)?, roots, targeting, paths })
+        Ok(Self { schema: compile_read(read)?, roots, targeting, paths })
     }
 
     /// Predicates on any path of the roots and of the shapes that they lead to.
     pub(crate) fn paths(&self) -> &BTreeSet<String> {
         &self.paths
+    }
+
+    /// What judging an intent of this size costs at most, in steps; `usize::MAX` is more than can be counted.
+    pub(crate) fn steps_at_most(&self, size: Size) -> usize {
+        cost::steps_at_most(&self.schema, &self.roots, &self.targeting, size)
+    }
+
+    /// [`Self::validate_focus`], with the steps that it took.
+    #[cfg(test)]
+    pub(crate) fn measure_focus(
+        &self,
+        data: &Graph,
+        focus: &NamedOrBlankNode,
+        limits: &Limits,
+    ) -> (Result<Validation, ShapeError>, usize) {
+        let mut engine = CountingEngine::new(Extent::of(data), limits.validation_steps);
+        let judged = self.judge(data, Some(focus), &mut engine);
+        (judged, engine.spent())
+    }
+
+    pub(super) fn schema(&self) -> &IRSchema {
+        &self.schema
+    }
+
+    pub(super) fn roots(&self) -> &[Object] {
+        &self.roots
+    }
+
+    pub(super) fn targeting(&self) -> &[(Object, Vec<TargetSelector>)] {
+        &self.targeting
     }
 
     /// Judges `focus` by every root shape, and whatever the shapes' own targets select.
@@ -160,9 +195,17 @@ impl CompiledShapes {
         focus: Option<&NamedOrBlankNode>,
         limits: &Limits,
     ) -> Result<Validation, ShapeError> {
-        let mut engine = CountingEngine::new(Extent::of(data), limits.validation_steps);
-        let run = self.run(data, focus, &mut engine);
-        outcome(run, focus.is_some(), &engine)
+        self.judge(data, focus, &mut CountingEngine::new(Extent::of(data), limits.validation_steps))
+    }
+
+    fn judge(
+        &self,
+        data: &Graph,
+        focus: Option<&NamedOrBlankNode>,
+        engine: &mut CountingEngine,
+    ) -> Result<Validation, ShapeError> {
+        let run = self.run(data, focus, engine);
+        outcome(run, focus.is_some(), engine)
     }
 
     fn run_each_root(
@@ -232,9 +275,9 @@ fn outcome(
         Ok(Run { judged, results }) if results.is_empty() && (judged || !judgement_due) => {
             Ok(Validation::Conforms)
         }
-        Ok(Run { results, .. }) => Ok(violation(&results)),
+        Ok(Run { results, .. }) => Ok(violation(&results, judgement_due)),
         // Some term or constraint could not be judged on this data: it does not conform.
-        Err(_) => Ok(violation(&[])),
+        Err(_) => Ok(violation(&[], true)),
     }
 }
 
@@ -264,6 +307,24 @@ impl Run {
     }
 }
 
+/// What is wrong with a shape as one that a protocol rests on.
+pub(super) fn root_faults(read: &ShapesGraph, root: &NamedOrBlankNode) -> Vec<Fault> {
+    let fault = |kind, why: &str| Fault::new(kind, why).about(root);
+    let Some(shape) = read.shapes.get(root) else {
+        return vec![fault(Kind::ShapeMissing, "it is no shape of the graph")];
+    };
+    let mut faults = Vec::new();
+    if shape.path.is_some() {
+        faults.push(fault(Kind::WrongKind, "it is no node shape"));
+    }
+    if shape.deactivated {
+        faults.push(fault(Kind::Deactivated, "it is deactivated"));
+    } else if !read.constrains_intents(root) {
+        faults.push(fault(Kind::ConstrainsNothing, "it constrains nothing"));
+    }
+    faults
+}
+
 /// Whether the engine reads a term into a value that gives the same term back.
 pub(super) fn survives(term: &Term) -> bool {
     is_well_typed(term) && Object::try_from(term.clone()).is_ok_and(|object| Term::from(object) == *term)
@@ -285,7 +346,7 @@ fn compile_read(read: &ShapesGraph) -> Result<IRSchema, ShapeError> {
         .map_err(|error| ShapeError::Unusable(error.to_string()))?;
     for (node, shape) in &read.shapes {
         let Some(compiled) = schema.get_shape(&object(&node.clone().into())?) else {
-            return unusable(format!("{node} was not compiled"));
+            return Err(ShapeError::Unusable(format!("{node} was not compiled")));
         };
         let constraints = compiled
             .components()
@@ -300,7 +361,7 @@ fn compile_read(read: &ShapesGraph) -> Result<IRSchema, ShapeError> {
             && compiled.deactivated().is_some() == shape.deactivated
             && compiled.reifier_info().is_none();
         if !same {
-            return unusable(format!("{node} was not compiled whole"));
+            return Err(ShapeError::Unusable(format!("{node} was not compiled whole")));
         }
     }
     Ok(schema)
@@ -356,10 +417,11 @@ fn selected(data: &Graph, target: &TargetSelector) -> Vec<Term> {
     }
 }
 
-fn violation(results: &[ValidationResult]) -> Validation {
+/// A report. Where a focus node is judged beside targets, one that targets select too is judged twice: of equal results
+/// one is kept there. Plain SHACL has as many as there are ways to them.
+fn violation(results: &[ValidationResult], merge: bool) -> Validation {
     let mut results: Vec<_> = results.iter().map(ReportedResult::from).collect();
-    results.sort();
-    results.dedup();
+    report::order(&mut results, merge);
     Validation::Violates {
         first: results.first().map(ReportedResult::finding).unwrap_or_default(),
         report: report::to_turtle(&results),

@@ -4,6 +4,7 @@
 //! verdict by a literal (its own literal values equate terms that RDF keeps apart), and measures lengths in
 //! characters.
 
+use super::terms::pattern_weight;
 use oxrdf::{Graph, NamedOrBlankNodeRef, TermRef};
 use rudof_rdf::rdf_core::term::{Object, Term as _};
 use rudof_rdf::rdf_core::{NeighsRDF, SHACLPath};
@@ -21,6 +22,8 @@ type Store = OxigraphInMemory;
 
 /// Octets of a value that count as one step where a constraint reads it.
 const OCTETS_PER_STEP: usize = 16;
+/// Octets that count as one step where they are only copied.
+const OCTETS_COPIED_PER_STEP: usize = 64;
 
 /// What bounds the work on one data graph.
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,8 +47,13 @@ impl Extent {
         Self { triples: data.len(), nodes: subjects.len() + objects.len() + 1, fan }
     }
 
+    /// The extent of any graph that has no more than these.
+    pub(super) fn at_most(triples: usize, nodes: usize, fan: usize) -> Self {
+        Self { triples, nodes, fan }
+    }
+
     /// The most results, and the most work, of a path from one node.
-    fn path(&self, path: &SHACLPath) -> (usize, usize) {
+    pub(super) fn path(&self, path: &SHACLPath) -> (usize, usize) {
         match path {
             SHACLPath::Predicate { .. } => (self.fan, 1 + self.fan),
             SHACLPath::Inverse { path } => self.path(path),
@@ -110,32 +118,65 @@ impl CountingEngine {
         }
     }
 
-    /// What judging a component costs at most.
-    fn cost(&self, component: &IRComponent, values: &ValueNodes<Store>) -> usize {
-        let (fan, count) = (self.extent.fan, count(values));
-        let each = match component {
-            IRComponent::In(list) => list.values().len(),
-            IRComponent::LanguageIn(list) => list.langs().len(),
-            IRComponent::QualifiedValueShape(shape) => shape.siblings().len(),
-            IRComponent::Or(list) => list.shapes().len(),
-            IRComponent::And(list) => list.shapes().len(),
-            IRComponent::Xone(list) => list.shapes().len(),
-            // A walk over rdf:type and rdfs:subClassOf.
-            IRComponent::Class(_) => self.extent.triples,
-            IRComponent::Closed(_)
-            | IRComponent::Equals(_)
-            | IRComponent::Disjoint(_)
-            | IRComponent::LessThan(_)
-            | IRComponent::LessThanOrEquals(_) => fan,
-            _ => 0,
-        };
-        let octets = match component {
-            IRComponent::Pattern(_) | IRComponent::MinLength(_) | IRComponent::MaxLength(_) => {
-                value_nodes(values).map(|value| value.lexical_form().len()).sum()
-            }
-            _ => 0,
-        };
-        count.saturating_mul(1 + each).saturating_add(octets / OCTETS_PER_STEP)
+    /// Steps that were spent.
+    #[cfg(test)]
+    pub(super) fn spent(&self) -> usize {
+        self.steps.saturating_sub(self.left.get())
+    }
+}
+
+/// What judging a component costs at most, for so many focus and value nodes with so many octets.
+pub(super) fn component_cost(
+    component: &IRComponent,
+    shape: &IRShape,
+    extent: Extent,
+    count: usize,
+    octets: usize,
+) -> usize {
+    let each = match component {
+        // Each value is compared with copies of the members.
+        IRComponent::In(list) => {
+            list.values().len() + list.values().iter().map(octets_of).sum::<usize>() / OCTETS_COPIED_PER_STEP
+        }
+        IRComponent::LanguageIn(list) => list.langs().len(),
+        IRComponent::QualifiedValueShape(shape) => shape.siblings().len(),
+        IRComponent::Or(list) => list.shapes().len(),
+        IRComponent::And(list) => list.shapes().len(),
+        IRComponent::Xone(list) => list.shapes().len(),
+        // A walk over rdf:type and rdfs:subClassOf.
+        IRComponent::Class(_) => extent.triples,
+        // The predicates that are allowed are collected anew for each.
+        IRComponent::Closed(rule) => {
+            extent.fan + rule.ignored_properties().len() + shape.property_shapes().len()
+        }
+        IRComponent::Equals(_)
+        | IRComponent::Disjoint(_)
+        | IRComponent::LessThan(_)
+        | IRComponent::LessThanOrEquals(_) => extent.fan,
+        IRComponent::MinLength(_) | IRComponent::MaxLength(_) => result_cost(shape) - 1,
+        _ => 0,
+    };
+    let factor = match component {
+        IRComponent::Pattern(rule) => pattern_weight(rule.pattern()),
+        IRComponent::MinLength(_) | IRComponent::MaxLength(_) => 1,
+        _ => 0,
+    };
+    let reading = (octets / OCTETS_PER_STEP).saturating_mul(factor);
+    count.saturating_mul(1 + each).saturating_add(reading)
+}
+
+/// What one result costs: it holds a copy of its shape's messages.
+pub(super) fn result_cost(shape: &IRShape) -> usize {
+    let octets: usize =
+        shape.message().map_or(0, |messages| messages.iter().map(|(_, text)| text.len()).sum());
+    1 + octets / OCTETS_COPIED_PER_STEP
+}
+
+fn octets_of(term: &Object) -> usize {
+    match term {
+        Object::Iri(iri) => iri.as_str().len(),
+        Object::Literal(literal) => literal.lexical_form().len(),
+        _ => 0,
     }
 }
 
@@ -155,7 +196,13 @@ impl Engine<Store> for CountingEngine {
         path: Option<&SHACLPath>,
         shapes: &IRSchema,
     ) -> Result<ValidationOutcome, ValidationError> {
-        self.spend(self.cost(component, values))?;
+        let octets = match component {
+            IRComponent::Pattern(_) | IRComponent::MinLength(_) | IRComponent::MaxLength(_) => {
+                value_nodes(values).map(|value| value.lexical_form().len()).sum()
+            }
+            _ => 0,
+        };
+        self.spend(component_cost(component, shape, self.extent, count(values), octets))?;
         let outcome = match component {
             IRComponent::MinLength(bound) => {
                 let shortest = usize::try_from(bound.min_length()).unwrap_or(usize::MAX);
@@ -179,7 +226,7 @@ impl Engine<Store> for CountingEngine {
         if outcome.violations().len() + outcome.evidences().len() < verdicts_due(component, values) {
             return Err(unjudged());
         }
-        self.spend(outcome.violations().len())?;
+        self.spend(outcome.violations().len().saturating_mul(result_cost(shape)))?;
         Ok(outcome)
     }
 
@@ -220,6 +267,10 @@ impl Engine<Store> for CountingEngine {
 
     /// A literal is judged each time: `true` and `1` are one literal to the engine.
     fn record_validation(&mut self, node: Object, shape: ShapeLabelIdx, outcome: ValidationOutcome) {
+        // Results are copied at each level that they rise to, with their details. As below, an exhausted engine fails
+        // the run.
+        let held = outcome.violations().iter().map(|result| 1 + result.details().len()).sum();
+        let _ = self.spend(held);
         if !matches!(node, Object::Literal(_)) {
             self.outcomes.insert((node, shape), outcome);
         }

@@ -4,10 +4,19 @@
 //! intent itself is the focus node of every request shape, and a shape's own targets are judged too. A result of any
 //! severity refuses, and so does a validation that validated nothing.
 
+mod classes;
 mod compiled;
+mod cost;
 mod engine;
+mod fault;
+mod force;
+mod parameters;
 mod path;
+#[cfg(test)]
+mod pathological;
 mod report;
+mod shape_reader;
+mod survey;
 mod syntax;
 mod terms;
 #[cfg(test)]
@@ -16,7 +25,9 @@ pub(crate) mod tests;
 mod w3c_tests;
 
 pub(crate) use compiled::{CompiledShapes, ShapeError, Validation};
+pub(crate) use cost::Size;
 pub(crate) use report::without_data_literals;
+pub(crate) use survey::{ShapesSurvey, survey};
 
 use crate::limits::Limits;
 use crate::message::IntentGraph;

@@ -1,7 +1,7 @@
 //! Property paths (SHACL 2.3.1): read with a bound, and their predicates collected.
 
-use super::compiled::ShapeError;
-use super::terms::{as_node, read_list, unusable};
+use super::fault::{Fault, Kind, unusable};
+use super::terms::{as_node, read_list};
 use crate::vocab::sh;
 use oxrdf::{Graph, Term};
 use std::collections::BTreeSet;
@@ -27,17 +27,17 @@ impl<'a> PathReader<'a> {
     /// Reads a path and returns every predicate that occurs in it.
     ///
     /// # Errors
-    /// [`ShapeError::Unusable`]: no well-formed path, or one that does not end within its bounds.
-    pub(super) fn read(mut self, path: &Term) -> Result<BTreeSet<String>, ShapeError> {
+    /// [`Fault`]: no well-formed path, or one that does not end within its bounds.
+    pub(super) fn read(mut self, path: &Term) -> Result<BTreeSet<String>, Fault> {
         self.walk(path, 0)?;
         Ok(self.predicates)
     }
 
-    fn walk(&mut self, path: &Term, depth: usize) -> Result<(), ShapeError> {
+    fn walk(&mut self, path: &Term, depth: usize) -> Result<(), Fault> {
         self.steps += 1;
         // A cyclic path is one without an end.
         if depth > MAX_PATH_DEPTH || self.steps > MAX_PATH_STEPS {
-            return unusable("a sh:path is cyclic, or larger than is read");
+            return unusable(Kind::UnusablePath, "a sh:path is cyclic, or larger than is read");
         }
         let node = match path {
             Term::NamedNode(predicate) if predicate.as_ref() != oxrdf::vocab::rdf::NIL => {
@@ -45,14 +45,14 @@ impl<'a> PathReader<'a> {
                 return Ok(());
             }
             Term::BlankNode(node) => node,
-            _ => return unusable("a sh:path is not well-formed"),
+            _ => return unusable(Kind::UnusablePath, "a sh:path is not well-formed"),
         };
         if self.source.objects_for_subject_predicate(node, oxrdf::vocab::rdf::FIRST).next().is_some() {
             return self.walk_members(path, depth);
         }
         let mut triples = self.source.triples_for_subject(node);
         let (Some(triple), None) = (triples.next(), triples.next()) else {
-            return unusable("a sh:path is not exactly one operator");
+            return unusable(Kind::UnusablePath, "a sh:path is not exactly one operator");
         };
         self.copy.insert(triple);
         let operand = triple.object.into_owned();
@@ -63,15 +63,15 @@ impl<'a> PathReader<'a> {
             {
                 self.walk(&operand, depth + 1)
             }
-            _ => unusable("a sh:path has an unknown operator"),
+            _ => unusable(Kind::UnusablePath, "a sh:path has an unknown operator"),
         }
     }
 
     /// The members of a sequence or of alternatives, of which there are at least two.
-    fn walk_members(&mut self, head: &Term, depth: usize) -> Result<(), ShapeError> {
+    fn walk_members(&mut self, head: &Term, depth: usize) -> Result<(), Fault> {
         let members = read_list(self.source, self.copy, head)?;
         if members.len() < 2 {
-            return unusable("a sh:path has a list of fewer than two paths");
+            return unusable(Kind::UnusablePath, "a sh:path has a list of fewer than two paths");
         }
         members.iter().try_for_each(|member| self.walk(member, depth + 1))
     }

@@ -110,6 +110,16 @@ impl PartialEq for ReportedResult {
 
 impl Eq for ReportedResult {}
 
+/// Orders results, and keeps one of equal ones where they are merged. Two anonymous shapes that find the same have found
+/// two things; their labels part them here, and order nothing that a report tells apart.
+pub(super) fn order(results: &mut Vec<ReportedResult>, merge: bool) {
+    let shape = |result: &ReportedResult| result.shape.as_ref().map(ToString::to_string);
+    results.sort_by(|one, other| one.cmp(other).then_with(|| shape(one).cmp(&shape(other))));
+    if merge {
+        results.dedup_by(|one, other| one == other && one.shape == other.shape);
+    }
+}
+
 /// Writes a non-conforming report. `results` are in order; what exceeds the report's bounds is left out.
 pub(super) fn to_turtle(results: &[ReportedResult]) -> String {
     let mut octets = 0;

@@ -1,6 +1,7 @@
 //! Terms of a shapes graph: lists, and the values that parameters may have.
 
-use super::compiled::{ShapeError, is_well_typed, survives};
+use super::compiled::{is_well_typed, survives};
+use super::fault::{Fault, Kind, unusable};
 use crate::vocab::sh;
 use oxrdf::vocab::{rdf as rdf_terms, xsd};
 use oxrdf::{Graph, NamedNode, NamedOrBlankNode, Term, TermRef, TripleRef};
@@ -11,23 +12,33 @@ const MAX_LIST: usize = 1_000;
 const MAX_PATTERN: usize = 256;
 /// Product of the counted repetitions of a pattern, which multiply its compiled size.
 const MAX_PATTERN_REPETITION: usize = 100;
+/// Places of an unfolded pattern that are looked at in the time of a step's octets.
+const PLACES_PER_LOOK: usize = 64;
 /// The largest count or length.
 const MAX_COUNT: usize = 1_000_000;
 
 /// Walks an RDF list, copying its cells. Cyclic, forked, endless and unfinished lists are refused.
-pub(super) fn read_list(source: &Graph, copy: &mut Graph, head: &Term) -> Result<Vec<Term>, ShapeError> {
+pub(super) fn read_list(source: &Graph, copy: &mut Graph, head: &Term) -> Result<Vec<Term>, Fault> {
     let mut members = Vec::new();
     let mut cell = head.clone();
     while cell.as_ref() != TermRef::NamedNode(rdf_terms::NIL) {
-        let Some(node) = as_node(cell.as_ref()) else { return unusable("a list ends in a literal") };
+        let Some(node) = as_node(cell.as_ref()) else {
+            return unusable(Kind::UnusableList, "a list ends in a literal");
+        };
         let mut first = source.objects_for_subject_predicate(&node, rdf_terms::FIRST);
         let mut rest = source.objects_for_subject_predicate(&node, rdf_terms::REST);
         let (Some(member), None, Some(next), None) = (first.next(), first.next(), rest.next(), rest.next())
         else {
-            return unusable("a list has a cell without exactly one rdf:first and one rdf:rest");
+            return unusable(
+                Kind::UnusableList,
+                "a list has a cell without exactly one rdf:first and one rdf:rest",
+            );
         };
         if members.len() >= MAX_LIST {
-            return unusable(format!("a list has more than {MAX_LIST} members, or no end"));
+            return unusable(
+                Kind::UnusableList,
+                format!("a list has more than {MAX_LIST} members, or no end"),
+            );
         }
         members.push(member.into_owned());
         copy.insert(TripleRef::new(&node, rdf_terms::FIRST, member));
@@ -35,10 +46,6 @@ pub(super) fn read_list(source: &Graph, copy: &mut Graph, head: &Term) -> Result
         cell = next.into_owned();
     }
     Ok(members)
-}
-
-pub(super) fn unusable<T>(why: impl Into<String>) -> Result<T, ShapeError> {
-    Err(ShapeError::Unusable(why.into()))
 }
 
 pub(super) fn sh_iri(name: &str) -> NamedNode {
@@ -100,11 +107,22 @@ pub(super) fn is_well_typed_literal(term: &Term) -> bool {
 
 /// Bounds the factor with which a pattern multiplies the length of a value.
 pub(super) fn is_small_pattern(pattern: &str) -> bool {
+    pattern.len() <= MAX_PATTERN && repetition(pattern) <= MAX_PATTERN_REPETITION
+}
+
+/// How many times the work of a look at each octet a pattern may take. The engine is linear in the value, but where it
+/// cannot keep its states, each octet costs a look at every place of the unfolded pattern.
+pub(super) fn pattern_weight(pattern: &str) -> usize {
+    1 + repetition(pattern).saturating_mul(pattern.len()) / PLACES_PER_LOOK
+}
+
+/// The product of the counted repetitions of a pattern.
+fn repetition(pattern: &str) -> usize {
     let mut repetition: usize = 1;
     for braced in pattern.split('{').skip(1) {
         let counts = braced.split('}').next().unwrap_or_default().split(',');
         let largest = counts.filter_map(|count| count.trim().parse::<usize>().ok()).max();
         repetition = repetition.saturating_mul(largest.unwrap_or(1).max(1));
     }
-    pattern.len() <= MAX_PATTERN && repetition <= MAX_PATTERN_REPETITION
+    repetition
 }

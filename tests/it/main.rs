@@ -33,6 +33,7 @@ mod precedence;
 mod public_interface;
 mod refresh;
 mod response;
+mod review_command;
 mod status;
 mod support;
 mod three;
