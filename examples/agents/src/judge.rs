@@ -7,13 +7,14 @@ use std::path::Path;
 use std::sync::Arc;
 use writgate::card::{CardError, PeerExtension};
 use writgate::ledger::{Ledger, SqliteLedger};
+use writgate::message::MessageKind;
 use writgate::message::compose::{self, HandshakeDraft, HandshakeForm};
 use writgate::protocol::ProtocolHash;
 use writgate::protocol::conversation::{ConversationKey, NaturalLanguage, Role};
 use writgate::protocol::handshake::{Handshake, HandshakeError};
 use writgate::{
-    Actor, CallerFacts, ConfigFile, Decision, Engine, MessageInput, Offer, Peer, PermittedAction, Reason,
-    Received, Refusal, SystemClock,
+    Actor, CallerFacts, ConfigFile, Decision, Engine, MessageInput, Offer, Peer, PermittedAction, Received,
+    Refusal, SystemClock,
 };
 
 /// The engine of a configuration, over a ledger in a file that outlives the process.
@@ -68,8 +69,12 @@ pub enum Verdict {
 /// # Errors
 /// An answer that could not be written.
 pub fn judge(engine: &Engine, octets: &[u8], facts: CallerFacts) -> Result<Verdict, HandshakeError> {
-    let message = || MessageInput::Bytes(octets.to_vec());
-    match engine.receive(Role::Agent, message(), facts.clone()) {
+    let message = MessageInput::Bytes(octets.to_vec());
+    // Everything but a handshake is decided, so that it is recorded: intents, prose, and what is none of these.
+    if !matches!(engine.kind_of(&message), Ok(MessageKind::Handshake)) {
+        return Ok(decide(engine, message, facts));
+    }
+    match engine.receive(Role::Agent, message, facts.clone()) {
         Ok(Received::Offer { answer, exchange, .. }) => {
             let message = compose::handshake(&HandshakeDraft {
                 id: a2a::new_message_id(),
@@ -83,8 +88,6 @@ pub fn judge(engine: &Engine, octets: &[u8], facts: CallerFacts) -> Result<Verdi
         }
         Ok(Received::Answer { exchange, .. }) => Ok(Verdict::Settled { state: exchange.as_str() }),
         Ok(Received::Prose(_)) => Ok(talk(engine, facts)),
-        // An intent: it is decided, recorded, and never judged by two rules.
-        Err(refusal) if refusal.reason() == Reason::WrongKind => Ok(decide(engine, message(), facts)),
         Err(refusal) => Ok(Verdict::Refuse(refusal)),
     }
 }
@@ -111,8 +114,7 @@ fn decide(engine: &Engine, message: MessageInput, facts: CallerFacts) -> Verdict
 /// That a peer may say something in prose is one thing, that we may answer in prose another: not where a protocol is
 /// active, required or not.
 fn talk(engine: &Engine, facts: CallerFacts) -> Verdict {
-    let key = ConversationKey { role: Role::Agent, peer: facts.peer, context: facts.context };
-    engine.natural_language(&key).map_or_else(Verdict::Refuse, Verdict::Talk)
+    engine.natural_language(&facts.conversation(Role::Agent)).map_or_else(Verdict::Refuse, Verdict::Talk)
 }
 
 /// The consuming client's side of one conversation.
