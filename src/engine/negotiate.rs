@@ -141,7 +141,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Leave to say something in natural language in this conversation. There is none while an offer is open, a protocol is
+    /// Leave to say something in natural language in this conversation, for [`crate::message::compose::prose`]. There is none while an offer is open, a protocol is
     /// active, or an exchange was aborted; and none for a peer of which that holds elsewhere, where the configuration says
     /// so.
     ///
@@ -155,7 +155,7 @@ impl Engine {
             || conversation.of_another_peer
             || (sticky && conversation.prose_forbidden_elsewhere);
         let exchanges = self.exchanges(with)?;
-        let leave = NaturalLanguage::after(exchanges.iter().map(|(_, exchange)| exchange));
+        let leave = NaturalLanguage::after(with, exchanges.iter().map(|(_, exchange)| exchange));
         leave.filter(|_| !forbidden).ok_or_else(|| {
             Refusal::new(Stage::Handshake, Reason::ProtocolRequired)
                 .detail("an offer is open, a protocol is active, or an exchange was aborted here")

@@ -411,11 +411,12 @@ fn a_declined_offer_that_is_accepted_afterwards_ends_the_exchange() {
     let side = Side::new();
     let there = key(Role::Client, "p", HOME);
     side.engine.offer(&there, offer_of(&loose(), false)).unwrap();
-    let Exchange::Declined(declined) = side.answered(&there, &loose(), false) else { panic!() };
-    let leave = declined.natural_language();
-    let message = compose::prose("m-1", Some(HOME), Role::Client, "Then in words.", leave);
+    assert!(matches!(side.answered(&there, &loose(), false), Exchange::Declined(_)));
+    let leave = side.engine.natural_language(&there).unwrap();
+    assert_eq!(leave.conversation(), &there);
+    let message = compose::prose("m-1", "Then in words.", leave);
     assert_eq!(message["parts"][0]["text"], "Then in words.");
-    assert!(side.engine.natural_language(&there).is_ok());
+    assert_eq!((&message["contextId"], &message["role"]), (&HOME.into(), &"ROLE_USER".into()));
     assert!(matches!(side.answered(&there, &loose(), true), Exchange::Aborted(_)));
     assert_eq!(refused(side.engine.natural_language(&there)), Reason::ProtocolRequired);
 }

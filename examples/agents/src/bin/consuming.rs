@@ -234,7 +234,7 @@ impl Talk {
     async fn prose(&self, text: &str) -> Result<(), End> {
         say(format_args!("exchanges: {}", self.conversation.states()?.join(" ")));
         let leave = self.conversation.leave_to_talk()?;
-        let message = compose::prose(&a2a::new_message_id(), Some(&self.context), Role::Client, text, leave);
+        let message = compose::prose(&a2a::new_message_id(), text, leave);
         // Prose needs no extension, but an agent that requires it requires it of every message (REQSEM-1).
         let activate = self.extension().await?.must_activate();
         say(format_args!("activated: {activate}"));
