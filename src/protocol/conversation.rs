@@ -1,8 +1,8 @@
 //! What became of an offer: one exchange for each (peer, effective context, protocol hash, role).
 //!
 //! The machine is pure: a state and what happened give the next state. The ledger keeps the state and runs the machine
-//! within its transaction. States are types, and prose is a value that only one of them gives: a [`NaturalLanguage`]
-//! comes from [`Declined`] or from a conversation without any exchange, and from nothing else.
+//! within its transaction. States are types, and leave for prose is a value: a [`NaturalLanguage`] comes from a
+//! conversation in which every exchange is [`Declined`], or that has none, and from nothing else.
 //!
 //! INVARIANT: an exchange that was once required stays so. Every way out of the ordinary (expiry, a late, second,
 //! contradictory or crossing message, giving up) leads to a state that is required. So once required, never prose.
@@ -214,13 +214,7 @@ pub enum Exchange {
     Aborted(Aborted),
 }
 
-/// We offered, and there is no answer yet. No prose follows from it:
-///
-/// ```compile_fail,E0599
-/// fn prose(offered: writgate::protocol::conversation::Offered) {
-///     offered.natural_language();
-/// }
-/// ```
+/// We offered, and there is no answer yet. No prose follows from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offered {
     /// As it counts: required also where an earlier offer was, or the document bears on security here.
@@ -228,13 +222,7 @@ pub struct Offered {
     until: Instant,
 }
 
-/// The protocol was agreed. No prose follows from it:
-///
-/// ```compile_fail,E0599
-/// fn prose(active: writgate::protocol::conversation::Active) {
-///     active.natural_language();
-/// }
-/// ```
+/// The protocol was agreed. No prose follows from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Active {
     required: bool,
@@ -251,32 +239,41 @@ pub struct Declined(());
 
 /// The exchange is over: a required offer was declined, nobody answered in time, or the messages contradict each other.
 /// There is no retry in prose (SEC-6); the protocol may be offered again.
-///
-/// ```compile_fail,E0599
-/// fn prose(aborted: writgate::protocol::conversation::Aborted) {
-///     aborted.natural_language();
-/// }
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Aborted(());
 
-/// Leave to go on in natural language. Nobody but the machine gives it:
+/// Leave to go on in natural language, once, in one conversation. [`crate::Engine::natural_language`] gives it, after it has
+/// looked at every exchange there; nobody else can, and none is good for two messages:
 ///
-/// ```compile_fail,E0423
-/// let leave = writgate::protocol::conversation::NaturalLanguage(());
+/// ```compile_fail,E0451
+/// use writgate::protocol::conversation::{ConversationKey, NaturalLanguage};
+/// fn forge(of: ConversationKey) -> NaturalLanguage {
+///     NaturalLanguage { of }
+/// }
+/// ```
+/// ```compile_fail,E0277
+/// fn copies<T: Clone>() {}
+/// copies::<writgate::protocol::conversation::NaturalLanguage>();
 /// ```
 #[derive(Debug, PartialEq, Eq)]
-pub struct NaturalLanguage(());
+pub struct NaturalLanguage {
+    of: ConversationKey,
+}
 
 impl NaturalLanguage {
     /// Leave for a conversation whose exchanges are these: each of them must give it. One without any exchange is what
     /// two agents meet in.
-    pub(crate) fn after<'a>(exchanges: impl IntoIterator<Item = &'a Exchange>) -> Option<Self> {
-        let mut leave = Self(());
-        for exchange in exchanges {
-            leave = exchange.declined()?.natural_language();
-        }
-        Some(leave)
+    pub(crate) fn after<'a>(
+        of: &ConversationKey,
+        exchanges: impl IntoIterator<Item = &'a Exchange>,
+    ) -> Option<Self> {
+        let all_declined = exchanges.into_iter().all(|exchange| exchange.lets_prose_go_on());
+        all_declined.then(|| Self { of: of.clone() })
+    }
+
+    /// The conversation that it is good for.
+    pub fn conversation(&self) -> &ConversationKey {
+        &self.of
     }
 }
 
@@ -314,13 +311,6 @@ impl Active {
     /// After it, the protocol has to be agreed anew.
     pub fn until(&self) -> Instant {
         self.until
-    }
-}
-
-impl Declined {
-    /// Leave to go on in natural language, as far as this exchange goes (DG-1).
-    pub fn natural_language(&self) -> NaturalLanguage {
-        NaturalLanguage(())
     }
 }
 
@@ -417,10 +407,11 @@ impl Exchange {
         }
     }
 
-    fn declined(&self) -> Option<&Declined> {
+    /// Whether this exchange stands in the way of no prose of ours (DG-1). Each state is spelled out.
+    fn lets_prose_go_on(&self) -> bool {
         match self {
-            Self::Declined(declined) => Some(declined),
-            _ => None,
+            Self::Declined(Declined(())) => true,
+            Self::Offered(_) | Self::Active(_) | Self::Aborted(_) => false,
         }
     }
 }
