@@ -9,20 +9,19 @@
 //!
 //! # An agent server, and its client
 //!
-//! One turn of each, under a document that the card does not declare. What a message is for is known once it was read:
-//! `receive` takes in handshakes and prose, and refuses an intent with [`WrongKind`](crate::Reason::WrongKind), which makes
-//! it one for `decide`. The answer to an intent comes in by `check_response`.
+//! One turn of each, under a document that the card does not declare. [`Engine::kind_of`](crate::Engine::kind_of) says
+//! which call a message is for.
 //!
 //! ```
 //! use std::sync::Arc;
 //! use serde_json::{Value, json};
 //! use writgate::card::{PeerExtension, activation};
 //! use writgate::message::compose::{self, HandshakeDraft, HandshakeForm};
-//! use writgate::message::{ResponseFacts, ResponseInput};
+//! use writgate::message::{MessageKind, ResponseFacts, ResponseInput};
 //! use writgate::protocol::ProtocolHash;
 //! use writgate::protocol::conversation::{ConversationKey, Exchange, Role};
 //! use writgate::protocol::handshake::Handshake;
-//! use writgate::{A2aError, Actor, CallerFacts, Decision, Engine, MessageInput, Offer, Reason, Received};
+//! use writgate::{A2aError, Actor, CallerFacts, Decision, Engine, MessageInput, Offer, Received};
 //!
 //! /// The message that carries a handshake.
 //! fn handshake(key: &ConversationKey, handshake: Handshake) -> Result<Value, A2aError> {
@@ -35,30 +34,33 @@
 //! /// server knows too: whom it authenticated, the context, the challenge that it gave out.
 //! fn serve(engine: &Engine, header: &str, message: Vec<u8>, mut facts: CallerFacts) -> Result<Value, A2aError> {
 //!     facts.activated = activation([header]).map(str::to_owned).into_iter().collect();
-//!     let key = ConversationKey { role: Role::Agent, peer: facts.peer.clone(), context: facts.context.clone() };
-//!     match engine.receive(Role::Agent, MessageInput::Bytes(message.clone()), facts.clone()) {
+//!     let message = MessageInput::Bytes(message);
+//!     if engine.kind_of(&message).map_err(|refusal| refusal.to_a2a())? != MessageKind::Handshake {
+//!         return decide(engine, message, facts); // An intent, or prose. What is for a client is refused there.
+//!     }
+//!     let key = facts.conversation(Role::Agent);
+//!     match engine.receive(Role::Agent, message, facts).map_err(|refusal| refusal.to_a2a())? {
 //!         // The answer is in the ledger: send it. Whether it says yes was decided by the configuration.
-//!         Ok(Received::Offer { answer, .. }) => handshake(&key, Handshake::Response(answer)),
+//!         Received::Offer { answer, .. } => handshake(&key, Handshake::Response(answer)),
 //!         // An offer of ours was answered; the ledger has it, and there is nothing to say.
-//!         Ok(Received::Answer { .. }) => Ok(Value::Null),
-//!         // Nothing that bears on security may follow from it, and to answer in prose takes leave.
-//!         Ok(Received::Prose(_)) => {
-//!             let leave = engine.natural_language(&key).map_err(|refusal| refusal.to_a2a())?;
-//!             Ok(compose::prose("a-1", key.context.as_deref(), key.role, "We speak RDF here.", leave))
-//!         }
-//!         Err(refusal) if refusal.reason() == Reason::WrongKind => decide(engine, message, facts),
-//!         Err(refusal) => Err(refusal.to_a2a()),
+//!         Received::Answer { .. } => Ok(Value::Null),
+//!         Received::Prose(_) => Err(A2aError::internal()), // It was a handshake.
 //!     }
 //! }
 //!
-//! /// The agent server decides an intent, acts, and checks what it is about to answer.
-//! fn decide(engine: &Engine, message: Vec<u8>, facts: CallerFacts) -> Result<Value, A2aError> {
+//! /// The agent server decides an intent, acts, and checks what it is about to answer; to prose it answers in prose.
+//! fn decide(engine: &Engine, message: MessageInput, facts: CallerFacts) -> Result<Value, A2aError> {
 //!     let response = ResponseFacts { activated: facts.activated.clone(), context: facts.context.clone() };
-//!     let decided = engine.decide(MessageInput::Bytes(message), facts);
+//!     let key = facts.conversation(Role::Agent);
+//!     let decided = engine.decide(message, facts);
 //!     let permit = match decided.decision {
 //!         Decision::Allow(permit) => permit,
 //!         Decision::Refuse(refusal) => return Err(refusal.to_a2a()),
-//!         Decision::NotOurs(_) => return Err(A2aError::internal()), // Prose: `receive` had it.
+//!         // Nothing that bears on security may follow from it, and to answer in prose takes leave.
+//!         Decision::NotOurs(_) => {
+//!             let leave = engine.natural_language(&key).map_err(|refusal| refusal.to_a2a())?;
+//!             return Ok(compose::prose("a-1", "We speak RDF here.", leave));
+//!         }
 //!     };
 //!     let duties = permit.obligations().clone(); // Accepting is a promise: look at them first.
 //!     let actions = permit.accept(&duties, chrono::Utc::now()).map_err(|_| A2aError::internal())?;
@@ -125,7 +127,7 @@
 //! /// Leave is asked for when something is to be said, and used at once.
 //! fn in_words(engine: &Engine, key: &ConversationKey) -> Next {
 //!     match engine.natural_language(key) {
-//!         Ok(leave) => Next::Prose(compose::prose("m-1", key.context.as_deref(), key.role, "Please read it.", leave)),
+//!         Ok(leave) => Next::Prose(compose::prose("m-1", "Please read it.", leave)),
 //!         Err(_) => Next::Nothing,
 //!     }
 //! }

@@ -3,7 +3,6 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    clippy::string_slice,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a test that cannot go on fails"
