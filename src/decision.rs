@@ -10,12 +10,12 @@ use crate::mandate::chain::Hop;
 use crate::mandate::odrl::PolicyGrant;
 use crate::mandate::{PolicyReferences, VerifiedChain};
 use crate::message::{ActionsUnderTest, Envelope};
-use crate::protocol::ProtocolDocument;
+use crate::protocol::{ProtocolDocument, ProtocolHash};
 use crate::refusal::Refusal;
 use crate::request::Instant;
 use crate::shape::ConformingIntent;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What `evaluate` found, with the report body that any later evaluation of the same request reproduces.
@@ -107,6 +107,10 @@ pub struct PermittedAction {
     pub action: String,
     /// The target IRI.
     pub target: String,
+    /// What the intent states of the action and the policies were asked about, by local name of the left operand: the
+    /// `recipient` and the `mode`s of a grant, the `purpose`. Values are RDF terms in N-Triples syntax, in order.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub stated: BTreeMap<String, Vec<String>>,
 }
 
 /// Everything that stages 1 to 9 proved about one message. Private, and only `evaluate` makes one.
@@ -247,6 +251,11 @@ impl Permit {
     /// The permit is void after this instant.
     pub fn not_after(&self) -> Instant {
         self.grant.not_after
+    }
+
+    /// The Protocol Document that the intent is under, and that a response is checked by.
+    pub fn protocol_hash(&self) -> &ProtocolHash {
+        self.grant.protocol.hash()
     }
 
     /// The ledger row that records the decision: its sequence number and hash.

@@ -108,7 +108,7 @@ impl Engine {
         if role == Role::Client && !facts.activated.contains(EXTENSION) {
             self.give_up(&with)?;
         }
-        match handshake::read(&message, &facts, &self.config.limits)? {
+        match handshake::read(&message, &facts, role, &self.config.limits)? {
             Read::Handshake(message) => {
                 self.check_key(&with)?;
                 let HandshakeMessage { handshake, unjudged } = *message;

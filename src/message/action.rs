@@ -125,6 +125,11 @@ impl ActionsUnderTest {
                 class: action.class.clone(),
                 action: action.action.clone(),
                 target: action.target.clone(),
+                stated: action
+                    .stated
+                    .iter()
+                    .map(|(operand, values)| (operand.clone(), values.iter().map(Term::to_string).collect()))
+                    .collect(),
             })
             .collect()
     }

@@ -7,6 +7,7 @@ use super::admit::{self, Kind, Message, Sorted};
 use super::form::{Part, malformed};
 use super::{MessageFacts, UnjudgedPart};
 use crate::limits::Limits;
+use crate::protocol::conversation::Role;
 use crate::protocol::handshake::{Handshake, HandshakeError};
 use crate::refusal::{Reason, Refusal, Stage};
 use crate::request::{CallerFacts, MessageInput};
@@ -35,18 +36,25 @@ pub(crate) enum Received {
 pub(crate) fn read(
     message: &MessageInput,
     facts: &CallerFacts,
+    role: Role,
     limits: &Limits,
 ) -> Result<Received, Refusal> {
-    of(admit::read_message(message, facts, limits)?, facts, limits)
+    of(admit::read_message(message, facts, limits)?, facts, role, limits)
 }
 
 /// Takes the handshake of a message that was read. (A caller that reports refusals has the message's facts from the
 /// reading before.)
 ///
 /// # Errors
-/// `MESSAGE_MALFORMED` for two parts or kinds of the extension, `EXTENSION_NOT_TAGGED`, `EXTENSION_NOT_ACTIVE`,
+/// `MESSAGE_MALFORMED` for two parts or kinds of the extension and for a message by our own side (we are `role`),
+/// `EXTENSION_NOT_TAGGED`, `EXTENSION_NOT_ACTIVE`,
 /// `WRONG_KIND` for an intent or its response, `MEDIA_TYPE_UNSUPPORTED`, `HANDSHAKE_MALFORMED`.
-pub(crate) fn of(message: Message, facts: &CallerFacts, limits: &Limits) -> Result<Received, Refusal> {
+pub(crate) fn of(
+    message: Message,
+    facts: &CallerFacts,
+    role: Role,
+    limits: &Limits,
+) -> Result<Received, Refusal> {
     let Message { facts: message_facts, form } = message;
     let sorted = Sorted::of(&form, limits)?;
     if sorted.is_empty() {
@@ -60,6 +68,11 @@ pub(crate) fn of(message: Message, facts: &CallerFacts, limits: &Limits) -> Resu
         }
         _ => return Err(Refusal::new(Stage::Admit, Reason::WrongKind)),
     };
+    // What we said ourselves, sent back to us, is no word of the peer's.
+    let sender = if role == Role::Agent { "ROLE_USER" } else { "ROLE_AGENT" };
+    if form.text("role") != Some(sender) {
+        return Err(malformed("/role", "not the role of the other side"));
+    }
     let handshake = payload(part, limits)?;
     check_agrees(part, kind, &handshake)?;
     let unjudged = sorted.unjudged;

@@ -217,6 +217,18 @@ fn a_known_duty_must_be_accepted_before_the_actions_come_out() {
     assert_eq!(actions[0].action, "http://www.w3.org/ns/auth/acl#Control");
 }
 
+/// What a server needs to carry a grant out comes with the permit: it reads nothing else of the message.
+#[test]
+fn a_permitted_grant_says_to_whom_and_which_modes() {
+    let decided = decide(&support::engine(), &grant());
+    let Decision::Allow(permit) = decided.decision else { panic!("{:#?}", decided.report) };
+    assert_eq!(permit.protocol_hash().as_str(), world().protocol_hash("grant-access").unwrap());
+    let actions = permit.accept(&Default::default(), noon()).unwrap();
+    let stated = |operand: &str| actions[0].stated[operand].clone();
+    assert_eq!(stated("recipient"), [format!("<{}>", writgate::worked_example::BOB)]);
+    assert_eq!(stated("mode"), ["<http://www.w3.org/ns/auth/acl#Read>"]);
+}
+
 #[test]
 fn a_permit_is_void_after_its_end() {
     let decided = decide(&support::engine(), &grant());

@@ -525,6 +525,30 @@ fn a_negotiation_needs_a_context_and_a_peer_of_bounded_length() {
     assert_eq!(refused(side.engine.offer(&far, offer_of(&loose(), true))), Reason::MessageMalformed);
 }
 
+/// Our own offer, sent back to us, is no offer of the peer's.
+#[test]
+fn a_message_by_our_own_side_is_none_of_the_peers() {
+    let side = Side::new();
+    for role in [Role::Agent, Role::Client] {
+        let home = key(role, "p", HOME);
+        for handshake in
+            [Handshake::Offer(offer_of(&loose(), true)), Handshake::Response(answer_to(&loose(), true))]
+        {
+            let draft = HandshakeDraft {
+                id: "m".into(),
+                context: home.context.clone(),
+                task: None,
+                role,
+                handshake,
+                form: HandshakeForm::Json,
+            };
+            let reflected = octets(&compose::handshake(&draft).unwrap());
+            assert_eq!(refused(side.engine.receive(role, reflected, facts(&home))), Reason::MessageMalformed);
+        }
+        assert!(side.engine.exchanges(&home).unwrap().is_empty());
+    }
+}
+
 #[test]
 fn we_offer_only_what_we_speak() {
     let side = Side::new();

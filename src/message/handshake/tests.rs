@@ -38,7 +38,7 @@ fn facts() -> CallerFacts {
 
 fn read_by(message: &Value, facts: &CallerFacts) -> Result<Received, Refusal> {
     let octets = MessageInput::Bytes(serde_json::to_vec(message).unwrap());
-    super::read(&octets, facts, &Limits::default())
+    super::read(&octets, facts, Role::Client, &Limits::default())
 }
 
 fn handshake_of(message: &Value) -> HandshakeMessage {
@@ -75,7 +75,12 @@ fn what_is_composed_is_read_in_every_form() {
             assert_eq!(read.handshake, handshake, "{message}");
             assert!(read.unjudged.is_empty());
             let typed: a2a::Message = serde_json::from_value(message).unwrap();
-            let typed = super::read(&MessageInput::Typed(Box::new(typed)), &facts(), &Limits::default());
+            let typed = super::read(
+                &MessageInput::Typed(Box::new(typed)),
+                &facts(),
+                Role::Client,
+                &Limits::default(),
+            );
             assert!(matches!(typed, Ok(Received::Handshake(read)) if read.unjudged.is_empty()));
         }
     }
@@ -229,6 +234,7 @@ fn a_flag_that_is_there_twice_is_refused_before_any_reader_chooses() {
     let twice = message.replace("\"required\":true", "\"required\":true,\"required\":false");
     assert_ne!(twice, message);
     let refusal =
-        super::read(&MessageInput::Bytes(twice.into_bytes()), &facts(), &Limits::default()).unwrap_err();
+        super::read(&MessageInput::Bytes(twice.into_bytes()), &facts(), Role::Client, &Limits::default())
+            .unwrap_err();
     assert_eq!(refusal.reason(), Reason::MessageMalformed);
 }
