@@ -19,7 +19,9 @@ mod tests;
 pub(crate) use check::is_json;
 pub use check::{DocumentState, state};
 
-use super::cache::{CachedDocument, DocumentCache, Origin, PinError, SourceError};
+use super::cache::{
+    CachedDocument, Displaced, DocumentCache, Origin, PinError, SourceError, WantedBy, Worth,
+};
 use super::retrieve::Retrieve;
 use super::{DocumentKind, FetchError, FetchPlan, Fetched, Fetcher, host};
 use crate::protocol::ProtocolHash;
@@ -303,7 +305,9 @@ impl Refresh<'_> {
     fn pin(&mut self, job: &Job, document: &CachedDocument) {
         let Want::Protocols(pins) = &job.want else { return };
         for (hash, offer) in pins {
-            let mut verdict = match self.cache.pin(document, hash) {
+            let wanted_by = if offer.is_some() { WantedBy::Peer } else { WantedBy::Operator };
+            let pinned = self.cache.pin_within(document, hash, wanted_by, &|pin| self.plan.has_pin(pin));
+            let mut verdict = match pinned {
                 Ok(()) => Verdict::Stored,
                 Err(PinError::HashMismatch { found }) => Verdict::HashMismatch { found },
                 Err(PinError::Unreadable(problem)) => Verdict::Unfit(problem),
@@ -325,12 +329,13 @@ impl Refresh<'_> {
         }
     }
 
-    fn controller(&self, document: CachedDocument, controllers: &BTreeSet<String>) -> Verdict {
+    fn controller(&mut self, document: CachedDocument, controllers: &BTreeSet<String>) -> Verdict {
         if let Err(problem) = check::controller(&document, controllers) {
             return Verdict::Unfit(problem);
         }
         let mut unchanged = false;
-        let stored = self.cache.replace(&document.url.clone(), |held| {
+        let worth = |url: &str| self.plan.worth(url);
+        let stored = self.cache.replace_within(&document.url.clone(), Some(&worth), |held| {
             let held = held
                 .filter(|held| held.origin == Origin::Added || check::controller(held, controllers).is_ok());
             let Some(held) = held else { return Ok::<_, Kept>(document) };
@@ -338,10 +343,11 @@ impl Refresh<'_> {
             let retrieved = if unchanged { held.retrieved } else { document.retrieved };
             Ok(CachedDocument { retrieved, origin: held.origin, ..document })
         });
+        let stored = self.note_displaced(stored);
         verdict(stored, if unchanged { Verdict::Unchanged } else { Verdict::Stored })
     }
 
-    fn list(&self, document: CachedDocument, issuers: &BTreeSet<String>) -> Verdict {
+    fn list(&mut self, document: CachedDocument, issuers: &BTreeSet<String>) -> Verdict {
         let claims = match check::claims(&document, self.plan) {
             Ok(claims) => claims,
             Err(problem) => return Verdict::Unfit(problem),
@@ -355,7 +361,8 @@ impl Refresh<'_> {
             return Verdict::Unfit("the status list is not valid yet".to_owned());
         }
         let mut unchanged = false;
-        let stored = self.cache.replace(&document.url.clone(), |held| {
+        let worth = |url: &str| self.plan.worth(url);
+        let stored = self.cache.replace_within(&document.url.clone(), Some(&worth), |held| {
             let Some(held) = held else { return Ok(document) };
             if check::is_no_place_of_a_list(held, self.plan) {
                 return Err(Kept::As(Verdict::Unfit(check::TAKEN.to_owned())));
@@ -372,7 +379,23 @@ impl Refresh<'_> {
                 None => Err(Kept::As(Verdict::RolledBack)),
             }
         });
+        let stored = self.note_displaced(stored);
         verdict(stored, if unchanged { Verdict::Unchanged } else { Verdict::Stored })
+    }
+
+    /// Of what made room, a list that papers still name is missed.
+    fn note_displaced(&mut self, stored: Result<Vec<Displaced>, Kept>) -> Result<(), Kept> {
+        for Displaced { url, worth } in stored? {
+            let (kind, verdict) = match worth {
+                Worth::Nothing => (None, Verdict::Dropped),
+                _ => {
+                    let why = "it made room for what is smaller: the cache is full".to_owned();
+                    (Some(DocumentKind::StatusList), Verdict::NotStored(why))
+                }
+            };
+            self.documents.push(Refreshed { url, kind, hash: None, offered: false, verdict });
+        }
+        Ok(())
     }
 
     fn drop_document(&mut self, document: &CachedDocument) {

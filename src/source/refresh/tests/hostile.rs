@@ -164,7 +164,7 @@ fn a_list_is_never_put_where_a_controllers_document_is() {
     let document =
         CachedDocument::new(DID_URL, "application/vc", minutes(720), list_of(&key(), DID_URL, 0, 0));
     let plan = plan();
-    let refresh = Refresh { cache: &world.cache, plan: &plan, now: minutes(720), documents: Vec::new() };
+    let mut refresh = Refresh { cache: &world.cache, plan: &plan, now: minutes(720), documents: Vec::new() };
     let verdict = refresh.list(document, &[key().controller().to_owned()].into());
     assert!(matches!(&verdict, Verdict::Unfit(detail) if detail.contains("controller's")), "{verdict:?}");
 }
