@@ -29,12 +29,16 @@ use crate::request::Instant;
 use jobs::{Job, Jobs, Want};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::{Duration, Instant as Began};
 use tokio::task::JoinSet;
 
 /// Requests to one host at one time.
 const MAX_PER_HOST: usize = 2;
 /// Requests at one time.
 const MAX_IN_ALL: usize = 8;
+/// How long requests are begun. Where nobody answers each takes all the time that it has, and what is held by then is of
+/// use only when the refresh is over and its caller loads it.
+const MAX_TIME: Duration = Duration::from_secs(300);
 
 /// What became of one document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -153,8 +157,8 @@ pub fn dry_run(cache: &DocumentCache, plan: &FetchPlan, now: Instant) -> Result<
 }
 
 /// Asks for what is due, at most two requests to one host and eight in all at one time. To be awaited in a tokio runtime
-/// with time and I/O enabled, and best in one of its own: what comes is checked and written where this runs. Dropping the
-/// future ends it; what was stored by then stays. What is in the cache then counts from the next load of the configuration
+/// with time and I/O enabled, and best in one of its own: what comes is checked and written where this runs. After five
+/// minutes nothing further is asked for, and what was not asked by then is `NOT_FETCHED`. Dropping the future ends it; what was stored by then stays. What is in the cache then counts from the next load of the configuration
 /// on.
 ///
 /// # Errors
@@ -165,7 +169,7 @@ pub async fn refresh(
     plan: &FetchPlan,
     now: Instant,
 ) -> Result<RefreshReport, SourceError> {
-    refresh_with(Arc::new(fetcher.clone()), cache, plan, now).await
+    refresh_with(Arc::new(fetcher.clone()), cache, plan, now, MAX_TIME).await
 }
 
 /// [`refresh`], whoever is asked.
@@ -174,7 +178,9 @@ async fn refresh_with(
     cache: &DocumentCache,
     plan: &FetchPlan,
     now: Instant,
+    most: Duration,
 ) -> Result<RefreshReport, SourceError> {
+    let began = Began::now();
     let jobs = Jobs::of(plan, cache, now)?;
     for offer in &jobs.moot {
         cache.forget_offer(offer)?;
@@ -184,10 +190,17 @@ async fn refresh_with(
         refresh.drop_document(document);
     }
     let mut pending = jobs.due;
+    pending.sort_by_cached_key(|job| job.place(now));
     let mut running = JoinSet::new();
     let mut asked: HashMap<tokio::task::Id, Job> = HashMap::new();
     let mut asked_so_far: HashMap<String, usize> = HashMap::new();
     loop {
+        if began.elapsed() >= most {
+            for job in pending.drain(..) {
+                refresh
+                    .note(&job, &Verdict::NotFetched("the time of the refresh was over before".to_owned()));
+            }
+        }
         while asked.len() < MAX_IN_ALL {
             let Some(job) = next(&mut pending, &asked, &asked_so_far) else { break };
             *asked_so_far.entry(host(&job.url).to_owned()).or_default() += 1;
