@@ -23,7 +23,7 @@ pub struct DocumentState {
 /// What a document under its URL is, and how long it lives, under the bounds of a plan.
 pub fn state(document: &CachedDocument, plan: &FetchPlan) -> DocumentState {
     let end = |start: Instant, age: TimeDelta| start.checked_add_signed(age).unwrap_or(Instant::MAX_UTC);
-    if controller_of(document).is_some() {
+    if controller_of(document, plan).is_some() {
         let good_until = Some(end(document.confirmed, plan.max_controller_age));
         return DocumentState { kind: Some(DocumentKind::Controller), good_until };
     }
@@ -42,14 +42,15 @@ pub(super) fn life(claims: &ListClaims, plan: &FetchPlan) -> TimeDelta {
     claims.ttl.map_or(plan.max_status_age, |ttl| ttl.min(plan.max_status_age))
 }
 
-/// The controller whose document this is, at the controller's own URL.
-pub(super) fn controller_of(document: &CachedDocument) -> Option<String> {
+/// The controller whose document this is, at the controller's own URL. A status list has its URL as its `id` too, as the
+/// document of a WebID may have, and may come as JSON-LD: it is nobody's document.
+pub(super) fn controller_of(document: &CachedDocument, plan: &FetchPlan) -> Option<String> {
     if !is_json(&document.media_type) {
         return None;
     }
     let json = strict_json::read(&document.octets, &Limits::default()).ok()?;
     let id = json.get("id")?.as_str()?;
-    (controller_url(id)? == document.url).then(|| id.to_owned())
+    (controller_url(id)? == document.url && claims(document, plan).is_err()).then(|| id.to_owned())
 }
 
 /// Why there is no place for a list at a URL.
@@ -59,7 +60,7 @@ pub(super) const TAKEN: &str =
 /// Whether a document must not make way for a list. A paper names the URL of its list: whoever wants one there must not
 /// take away what is there for another purpose.
 pub(super) fn is_no_place_of_a_list(held: &CachedDocument, plan: &FetchPlan) -> bool {
-    controller_of(held).is_some() || (held.origin == Origin::Added && claims(held, plan).is_err())
+    controller_of(held, plan).is_some() || (held.origin == Origin::Added && claims(held, plan).is_err())
 }
 
 /// Whether a document is the one of a controller that its URL stands for.

@@ -272,3 +272,20 @@ fn what_was_fetched_while_a_clock_was_ahead_is_fetched_again() {
     world.refresh(&plan, noon());
     assert_eq!(world.held(&added.url), added);
 }
+
+#[test]
+fn a_list_that_comes_as_json_ld_is_a_list_and_no_controllers_document() {
+    // At a host of which controllers are kept up to date, too.
+    for plan in [plan_of_list(), plan_of_list().with_controller_host("issuer.example")] {
+        let world = World::new();
+        world.servers.serve(LIST, document("application/ld+json", list(0, 0)));
+        world.verdict(&plan, noon());
+        assert_eq!(state(&world.held(LIST), &plan).kind, Some(DocumentKind::StatusList));
+        assert_eq!(world.verdict(&plan, minutes(30)), Verdict::Unchanged);
+        world.servers.serve(LIST, document("application/ld+json", list(-1, 0)));
+        assert_eq!(world.verdict(&plan, minutes(45)), Verdict::RolledBack);
+        assert_eq!(world.held(LIST).retrieved, noon());
+        world.servers.serve(LIST, document("application/ld+json", list(60, 0)));
+        assert_eq!(world.verdict(&plan, minutes(60)), Verdict::Stored);
+    }
+}
