@@ -23,7 +23,7 @@ pub struct DocumentState {
 /// What a document under its URL is, and how long it lives, under the bounds of a plan.
 pub fn state(document: &CachedDocument, plan: &FetchPlan) -> DocumentState {
     let end = |start: Instant, age: TimeDelta| start.checked_add_signed(age).unwrap_or(Instant::MAX_UTC);
-    if controller_of(document, plan).is_some() {
+    if controller_of(document).is_some() {
         let good_until = Some(end(document.confirmed, plan.max_controller_age));
         return DocumentState { kind: Some(DocumentKind::Controller), good_until };
     }
@@ -44,13 +44,13 @@ pub(super) fn life(claims: &ListClaims, plan: &FetchPlan) -> TimeDelta {
 
 /// The controller whose document this is, at the controller's own URL. A status list has its URL as its `id` too, as the
 /// document of a WebID may have, and may come as JSON-LD: it is nobody's document.
-pub(super) fn controller_of(document: &CachedDocument, plan: &FetchPlan) -> Option<String> {
+pub(super) fn controller_of(document: &CachedDocument) -> Option<String> {
     if !is_json(&document.media_type) {
         return None;
     }
     let json = strict_json::read(&document.octets, &Limits::default()).ok()?;
     let id = json.get("id")?.as_str()?;
-    (controller_url(id)? == document.url && claims(document, plan).is_err()).then(|| id.to_owned())
+    (controller_url(id)? == document.url && !is_status_list(document)).then(|| id.to_owned())
 }
 
 /// Why there is no place for a list at a URL.
@@ -60,7 +60,7 @@ pub(super) const TAKEN: &str =
 /// Whether a document must not make way for a list. A paper names the URL of its list: whoever wants one there must not
 /// take away what is there for another purpose.
 pub(super) fn is_no_place_of_a_list(held: &CachedDocument, plan: &FetchPlan) -> bool {
-    controller_of(held, plan).is_some() || (held.origin == Origin::Added && claims(held, plan).is_err())
+    controller_of(held).is_some() || (held.origin == Origin::Added && claims(held, plan).is_err())
 }
 
 /// Whether a document is the one of a controller that its URL stands for.
@@ -89,6 +89,13 @@ pub(super) fn claims(document: &CachedDocument, plan: &FetchPlan) -> Result<List
     let CachedDocument { url, media_type, retrieved, .. } = document;
     list_claims(url, text, media_type, *retrieved, plan.context_free)
         .map_err(|error| error.evidence.detail.clone().unwrap_or_default())
+}
+
+/// Whether a document is a status list of its URL. As JSON it could be taken for a controller's too.
+pub(crate) fn is_status_list(document: &CachedDocument) -> bool {
+    let CachedDocument { url, media_type, retrieved, octets, .. } = document;
+    let text = std::str::from_utf8(octets);
+    text.is_ok_and(|text| list_claims(url, text, media_type, *retrieved, false).is_ok())
 }
 
 /// `application/json` and every `application/*+json`.

@@ -138,7 +138,7 @@ impl Jobs {
     fn controllers(&mut self, plan: &FetchPlan, held: &mut BTreeMap<String, CachedDocument>, now: Instant) {
         let mut wanted = plan.controllers.clone();
         for document in held.values().filter(|document| plan.controller_hosts.contains(host(&document.url))) {
-            if let Some(controller) = check::controller_of(document, plan) {
+            if let Some(controller) = check::controller_of(document) {
                 wanted.entry(document.url.clone()).or_default().insert(controller);
             }
         }
@@ -204,7 +204,7 @@ impl Jobs {
     fn lists(&mut self, plan: &FetchPlan, held: &mut BTreeMap<String, CachedDocument>, now: Instant) {
         let mut wanted = plan.lists.clone();
         for document in held.values().filter(|document| document.origin == Origin::Added) {
-            if check::controller_of(document, plan).is_some() {
+            if check::controller_of(document).is_some() {
                 continue;
             }
             if let Ok(claims) = check::claims(document, plan) {

@@ -16,8 +16,8 @@ mod jobs;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use check::is_json;
 pub use check::{DocumentState, state};
+pub(crate) use check::{is_json, is_status_list};
 
 use super::cache::{
     CachedDocument, Displaced, DocumentCache, Origin, PinError, SourceError, WantedBy, Worth,
