@@ -105,7 +105,7 @@ impl Jobs {
         let mut held: BTreeMap<String, CachedDocument> =
             cache.documents()?.into_iter().map(|document| (document.url.clone(), document)).collect();
         let mut jobs = Self::default();
-        jobs.from_the_future(plan, &mut held, now);
+        jobs.out_of_time(plan, &mut held, now);
         jobs.controllers(plan, &mut held, now);
         jobs.protocols(plan, cache, now)?;
         jobs.lists(plan, &mut held, now);
@@ -121,12 +121,7 @@ impl Jobs {
 
     /// What was fetched while a clock was wrong is not known to be of any age. No configuration is loaded with it, and no
     /// answer of today could take its place.
-    fn from_the_future(
-        &mut self,
-        plan: &FetchPlan,
-        held: &mut BTreeMap<String, CachedDocument>,
-        now: Instant,
-    ) {
+    fn out_of_time(&mut self, plan: &FetchPlan, held: &mut BTreeMap<String, CachedDocument>, now: Instant) {
         let latest = now.checked_add_signed(plan.skew).unwrap_or(Instant::MAX_UTC);
         let is_of_future = |_: &String, document: &mut CachedDocument| {
             document.origin == Origin::Fetched && document.retrieved.max(document.confirmed) > latest
