@@ -9,7 +9,7 @@ use crate::message::action::{default_actions, default_parameters};
 use crate::message::strict_json;
 use crate::protocol::{Binding, ProtocolDocument, ProtocolHash, ProtocolSettings};
 use crate::request::Instant;
-use crate::source::{CachedDocument, DocumentCache, RevocationFeed, SourceError, is_json};
+use crate::source::{CachedDocument, DocumentCache, RevocationFeed, SourceError, is_json, is_status_list};
 use chrono::TimeDelta;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -371,7 +371,10 @@ impl ConfigFile {
         let mut documents = ControllerDocuments::default();
         for document in cached.iter().filter(|document| is_json(&document.media_type)) {
             // What is no JSON that is read strictly is nobody's document; it may be something else, and stays so.
-            if let Ok(value) = strict_json::read(&document.octets, &Limits::default()) {
+            let Ok(value) = strict_json::read(&document.octets, &Limits::default()) else { continue };
+            // A paper may name any URL as its list's. That makes nobody a controller whom the configuration does not know.
+            let names_itself = value.get("id").and_then(serde_json::Value::as_str) == Some(&document.url);
+            if !(names_itself && is_status_list(document)) {
                 documents.insert_retrieved(&document.url, value, document.confirmed);
             }
         }

@@ -21,8 +21,8 @@ pub use cache::{CachedDocument, DocumentCache, OfferedDocument, Origin, PinError
 pub use fetch::{DocumentKind, FetchError, FetchLimits, FetchPolicy, Fetched, Fetcher, Validators};
 pub use offers::OfferedDocuments;
 pub use plan::{FetchHosts, FetchPlan};
-pub(crate) use refresh::is_json;
 pub use refresh::{DocumentState, RefreshReport, Refreshed, Verdict, dry_run, refresh, state};
+pub(crate) use refresh::{is_json, is_status_list};
 pub use revocations::RevocationFeed;
 pub(crate) use revocations::statements;
 

@@ -1,6 +1,7 @@
 //! What a refresh is to keep at hand, and which hosts a peer's offer may point at.
 
 use super::address::{controller_url, host, is_host, port};
+use super::cache::Worth;
 use crate::ledger::ListKey;
 use crate::protocol::ProtocolHash;
 use chrono::TimeDelta;
@@ -128,6 +129,22 @@ impl FetchPlan {
     pub fn with_offers_from(mut self, hosts: FetchHosts) -> Self {
         self.offers = hosts;
         self
+    }
+
+    /// Whether the operator wants the Protocol Document of a pin.
+    pub(super) fn has_pin(&self, pin: &ProtocolHash) -> bool {
+        self.protocols.iter().any(|(_, hash)| hash == pin)
+    }
+
+    /// What the document of a URL is wanted for.
+    pub(super) fn worth(&self, url: &str) -> Worth {
+        if self.controllers.contains_key(url) || self.controller_hosts.contains(host(url)) {
+            Worth::Controller
+        } else if self.lists.contains_key(url) {
+            Worth::List
+        } else {
+            Worth::Nothing
+        }
     }
 
     /// The controllers whose documents are wanted, by the documents' URLs.

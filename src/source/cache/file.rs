@@ -9,7 +9,7 @@ use crate::source::address::is_document_url;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const FORMAT: &str = "writgate-document-2";
 /// Before there were validators: a document was put there by hand, and confirmed when it was retrieved.
@@ -200,6 +200,48 @@ pub(super) fn read(path: &Path) -> Result<Option<CachedDocument>, SourceError> {
         origin,
         octets: body,
     }))
+}
+
+/// What a file's first line says of its document, without a look at the octets: for whoever looks for room.
+#[derive(Debug)]
+pub(super) struct About {
+    pub(super) path: PathBuf,
+    pub(super) url: String,
+    pub(super) retrieved: Instant,
+    pub(super) confirmed: Instant,
+    pub(super) origin: Origin,
+    pub(super) pin: Option<ProtocolHash>,
+    /// Octets of the document.
+    pub(super) octets: u64,
+    /// Octets of the file.
+    pub(super) file_octets: u64,
+}
+
+/// `None` for a file that has no such line, or no more.
+///
+/// # Errors
+/// [`SourceError`], for a file that cannot be read.
+pub(super) fn about(path: &Path) -> Result<Option<About>, SourceError> {
+    let Some(found) = if_there(path, fs::symlink_metadata(path))? else { return Ok(None) };
+    let Some(octets) = read_bounded(path, MAX_HEADER_BYTES)? else { return Ok(None) };
+    let line = octets.split(|octet| *octet == b'\n').next().unwrap_or_default();
+    let Ok(header) = serde_json::from_slice::<Header>(line) else { return Ok(None) };
+    let file_octets = found.len();
+    Ok(Some(About {
+        path: path.to_path_buf(),
+        url: header.url,
+        retrieved: header.retrieved,
+        confirmed: header.confirmed.unwrap_or(header.retrieved),
+        origin: header.origin.unwrap_or(Origin::Added),
+        pin: header.protocol_hash.and_then(|text| text.parse().ok()),
+        octets: file_octets.saturating_sub(u64::try_from(line.len() + 1).unwrap_or(u64::MAX)),
+        file_octets,
+    }))
+}
+
+/// Takes a file away. Another process may have been first.
+pub(super) fn remove(path: &Path) -> Result<(), SourceError> {
+    if_there(path, fs::remove_file(path)).map(drop)
 }
 
 /// The octets of a file that is no link and no larger than one of its kind can be; `None` where there is none, or no more

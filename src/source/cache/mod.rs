@@ -22,11 +22,15 @@
 
 mod file;
 mod offers;
+mod room;
+#[cfg(test)]
+mod room_tests;
 #[cfg(test)]
 mod tests;
 
 pub(super) use file::is_media_type;
 pub use offers::OfferedDocument;
+pub(super) use room::{Displaced, WantedBy, Worth, Worths};
 
 use super::Validators;
 use crate::limits::Limits;
@@ -195,6 +199,19 @@ impl DocumentCache {
         url: &str,
         next: impl FnOnce(Option<&CachedDocument>) -> Result<CachedDocument, E>,
     ) -> Result<(), E> {
+        self.replace_within(url, None, next).map(drop)
+    }
+
+    /// [`DocumentCache::replace`], where what was fetched makes room by its worth if the cache is full. Says what did.
+    ///
+    /// # Errors
+    /// As for [`DocumentCache::replace`]. What made room is gone then too.
+    pub(crate) fn replace_within<E: From<SourceError>>(
+        &self,
+        url: &str,
+        worth: Option<Worths<'_>>,
+        next: impl FnOnce(Option<&CachedDocument>) -> Result<CachedDocument, E>,
+    ) -> Result<Vec<Displaced>, E> {
         let _turn = self.turn()?;
         let key = Key::Url(url);
         let held = self.held(key)?;
@@ -203,7 +220,12 @@ impl DocumentCache {
             return Err(SourceError::new(url, "was confirmed before the document that is held").into());
         }
         let header = file::header(&document, key)?;
-        Ok(self.write(FileKind::Document, key, &header, &document.octets)?)
+        let displaced = match worth {
+            Some(worth) => self.make_room(&document, worth)?,
+            None => Vec::new(),
+        };
+        self.write(FileKind::Document, key, &header, &document.octets)?;
+        Ok(displaced)
     }
 
     /// Takes away the document of a URL, if it is still as `held`.
@@ -255,10 +277,25 @@ impl DocumentCache {
     /// [`PinError`]: a graph that does not hash to the pin, and what keeps [`DocumentCache::put`] from a document. Then
     /// nothing has changed.
     pub fn pin(&self, document: &CachedDocument, hash: &ProtocolHash) -> Result<(), PinError> {
+        self.pin_within(document, hash, WantedBy::Operator, &|_| true)
+    }
+
+    /// [`DocumentCache::pin`], where documents that peers offered make room: all that were fetched and are not `is_ours`.
+    ///
+    /// # Errors
+    /// As for [`DocumentCache::pin`].
+    pub(crate) fn pin_within(
+        &self,
+        document: &CachedDocument,
+        hash: &ProtocolHash,
+        wanted_by: WantedBy,
+        is_ours: &dyn Fn(&ProtocolHash) -> bool,
+    ) -> Result<(), PinError> {
         check_hash(document, hash)?;
         let key = Key::Pin(hash);
         let header = file::header(document, key)?;
         let _turn = self.turn()?;
+        self.make_room_for_pin(document, hash, wanted_by, is_ours)?;
         Ok(self.write(FileKind::Protocol, key, &header, &document.octets)?)
     }
 

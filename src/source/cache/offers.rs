@@ -71,7 +71,7 @@ impl DocumentCache {
             _ => None,
         };
         if let Some(oldest) = oldest {
-            remove(&self.folder.join(oldest.file_name()))?;
+            file::remove(&self.folder.join(oldest.file_name()))?;
         }
         let line = Line {
             format: FORMAT.to_owned(),
@@ -103,13 +103,8 @@ impl DocumentCache {
     /// [`SourceError`]
     pub(crate) fn forget_offer(&self, offer: &OfferedDocument) -> Result<(), SourceError> {
         let _turn = self.turn()?;
-        remove(&self.folder.join(offer.file_name()))
+        file::remove(&self.folder.join(offer.file_name()))
     }
-}
-
-/// Takes a file away. Another process may have been first.
-fn remove(path: &Path) -> Result<(), SourceError> {
-    file::if_there(path, fs::remove_file(path)).map(drop)
 }
 
 fn read(path: &Path) -> Result<Option<OfferedDocument>, SourceError> {

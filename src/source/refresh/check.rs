@@ -42,14 +42,15 @@ pub(super) fn life(claims: &ListClaims, plan: &FetchPlan) -> TimeDelta {
     claims.ttl.map_or(plan.max_status_age, |ttl| ttl.min(plan.max_status_age))
 }
 
-/// The controller whose document this is, at the controller's own URL.
+/// The controller whose document this is, at the controller's own URL. A status list has its URL as its `id` too, as the
+/// document of a WebID may have, and may come as JSON-LD: it is nobody's document.
 pub(super) fn controller_of(document: &CachedDocument) -> Option<String> {
     if !is_json(&document.media_type) {
         return None;
     }
     let json = strict_json::read(&document.octets, &Limits::default()).ok()?;
     let id = json.get("id")?.as_str()?;
-    (controller_url(id)? == document.url).then(|| id.to_owned())
+    (controller_url(id)? == document.url && !is_status_list(document)).then(|| id.to_owned())
 }
 
 /// Why there is no place for a list at a URL.
@@ -88,6 +89,13 @@ pub(super) fn claims(document: &CachedDocument, plan: &FetchPlan) -> Result<List
     let CachedDocument { url, media_type, retrieved, .. } = document;
     list_claims(url, text, media_type, *retrieved, plan.context_free)
         .map_err(|error| error.evidence.detail.clone().unwrap_or_default())
+}
+
+/// Whether a document is a status list of its URL. As JSON it could be taken for a controller's too.
+pub(crate) fn is_status_list(document: &CachedDocument) -> bool {
+    let CachedDocument { url, media_type, retrieved, octets, .. } = document;
+    let text = std::str::from_utf8(octets);
+    text.is_ok_and(|text| list_claims(url, text, media_type, *retrieved, false).is_ok())
 }
 
 /// `application/json` and every `application/*+json`.

@@ -1,6 +1,7 @@
 //! What is to be asked for now: the plan, held against what the cache has.
 
 use super::{DocumentKind, Refreshed, Verdict, check};
+use crate::message::Digest;
 use crate::protocol::ProtocolHash;
 use crate::request::Instant;
 use crate::source::cache::{CachedDocument, DocumentCache, OfferedDocument, Origin, SourceError};
@@ -18,6 +19,8 @@ pub(super) struct Job {
     pub(super) want: Want,
     /// What is held, where an answer that nothing has changed would be of use.
     pub(super) held: Option<CachedDocument>,
+    /// Its URL served what is held, not long ago.
+    pub(super) is_served: bool,
 }
 
 #[derive(Debug)]
@@ -39,14 +42,23 @@ impl Job {
         }
     }
 
-    /// What a server misses most comes first, and what only peers want comes last.
+    /// What a server misses most comes first, and what only peers want comes last. Who writes papers chooses where lists
+    /// are: those that are served come before those of which nobody knows whether anything ever answers.
     pub(super) fn rank(&self) -> u8 {
         match &self.want {
-            Want::Controller(_) => 0,
-            Want::Protocols(pins) if pins.values().any(Option::is_none) => 1,
-            Want::List(_) => 2,
-            Want::Protocols(_) => 3,
+            Want::Controller(_) if self.is_served => 0,
+            Want::Controller(_) => 1,
+            Want::Protocols(pins) if pins.values().any(Option::is_none) => 2,
+            Want::List(_) if self.is_served => 3,
+            Want::List(_) => 4,
+            Want::Protocols(_) => 5,
         }
+    }
+
+    /// A place among jobs of one rank that no URL can choose: where there is no time for all, it is not always the same
+    /// ones that wait.
+    pub(super) fn place(&self, now: Instant) -> Digest {
+        Digest::of(format!("{}\n{}", now.timestamp_micros(), self.url))
     }
 
     /// What the server is asked with.
@@ -93,6 +105,7 @@ impl Jobs {
         let mut held: BTreeMap<String, CachedDocument> =
             cache.documents()?.into_iter().map(|document| (document.url.clone(), document)).collect();
         let mut jobs = Self::default();
+        jobs.out_of_time(plan, &mut held, now);
         jobs.controllers(plan, &mut held, now);
         jobs.protocols(plan, cache, now)?;
         jobs.lists(plan, &mut held, now);
@@ -106,6 +119,16 @@ impl Jobs {
         self.settled.extend(job.all(verdict));
     }
 
+    /// What was fetched while a clock was wrong is not known to be of any age. No configuration is loaded with it, and no
+    /// answer of today could take its place.
+    fn out_of_time(&mut self, plan: &FetchPlan, held: &mut BTreeMap<String, CachedDocument>, now: Instant) {
+        let latest = now.checked_add_signed(plan.skew).unwrap_or(Instant::MAX_UTC);
+        let is_of_future = |_: &String, document: &mut CachedDocument| {
+            document.origin == Origin::Fetched && document.retrieved.max(document.confirmed) > latest
+        };
+        self.useless.extend(held.extract_if(.., is_of_future).map(|(_, document)| document));
+    }
+
     /// Configured controllers, and at configured hosts those that are held.
     fn controllers(&mut self, plan: &FetchPlan, held: &mut BTreeMap<String, CachedDocument>, now: Instant) {
         let mut wanted = plan.controllers.clone();
@@ -117,7 +140,8 @@ impl Jobs {
         for (url, controllers) in wanted {
             let held = held.remove(&url).filter(|held| check::controller(held, &controllers).is_ok());
             let due = held.as_ref().is_none_or(|held| is_due(held.confirmed, plan.max_controller_age, now));
-            let job = Job { url, want: Want::Controller(controllers), held };
+            let is_served = is_served(held.as_ref(), plan.max_controller_age, now);
+            let job = Job { url, want: Want::Controller(controllers), held, is_served };
             match due || plan.all {
                 true => self.due.push(job),
                 false => self.settle(&job, &Verdict::Fresh),
@@ -136,6 +160,7 @@ impl Jobs {
             url: url.to_owned(),
             want: Want::Protocols([(hash.clone(), offer)].into()),
             held: None,
+            is_served: false,
         };
         let mut configured: BTreeMap<&str, Job> = BTreeMap::new();
         for (url, hash) in &plan.protocols {
@@ -184,7 +209,7 @@ impl Jobs {
         for (url, issuers) in wanted {
             let is_taken = held.get(&url).is_some_and(|held| check::is_no_place_of_a_list(held, plan));
             if is_taken || plan.controllers.contains_key(&url) {
-                let job = Job { url, want: Want::List(issuers), held: None };
+                let job = Job { url, want: Want::List(issuers), held: None, is_served: false };
                 self.settle(&job, &Verdict::Unfit(check::TAKEN.to_owned()));
                 continue;
             }
@@ -197,7 +222,8 @@ impl Jobs {
             // What is no list would not become one by an answer that it is unchanged.
             let held = held.filter(|_| claims.is_some_and(|claims| issuers.contains(&claims.issuer)));
             let due = due || held.is_none();
-            let job = Job { url, want: Want::List(issuers), held };
+            let is_served = is_served(held.as_ref(), plan.max_status_age, now);
+            let job = Job { url, want: Want::List(issuers), held, is_served };
             match due || plan.all {
                 true => self.due.push(job),
                 false => self.settle(&job, &Verdict::Fresh),
@@ -234,6 +260,12 @@ fn merge<K: Ord>(entry: std::collections::btree_map::Entry<'_, K, Job>, job: Job
             place.insert(job);
         }
     }
+}
+
+/// Whether what is held was had, or found unchanged, within such an age.
+fn is_served(held: Option<&CachedDocument>, age: TimeDelta, now: Instant) -> bool {
+    let end = held.map(|held| held.confirmed.checked_add_signed(age).unwrap_or(Instant::MAX_UTC));
+    end.is_some_and(|end| end >= now)
 }
 
 /// From half its life on.

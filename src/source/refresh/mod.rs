@@ -16,10 +16,12 @@ mod jobs;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use check::is_json;
 pub use check::{DocumentState, state};
+pub(crate) use check::{is_json, is_status_list};
 
-use super::cache::{CachedDocument, DocumentCache, Origin, PinError, SourceError};
+use super::cache::{
+    CachedDocument, Displaced, DocumentCache, Origin, PinError, SourceError, WantedBy, Worth,
+};
 use super::retrieve::Retrieve;
 use super::{DocumentKind, FetchError, FetchPlan, Fetched, Fetcher, host};
 use crate::protocol::ProtocolHash;
@@ -27,12 +29,16 @@ use crate::request::Instant;
 use jobs::{Job, Jobs, Want};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::{Duration, Instant as Began};
 use tokio::task::JoinSet;
 
 /// Requests to one host at one time.
 const MAX_PER_HOST: usize = 2;
 /// Requests at one time.
 const MAX_IN_ALL: usize = 8;
+/// How long requests are begun. Where nobody answers each takes all the time that it has, and what is held by then is of
+/// use only when the refresh is over and its caller loads it.
+const MAX_TIME: Duration = Duration::from_secs(300);
 
 /// What became of one document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,8 +157,8 @@ pub fn dry_run(cache: &DocumentCache, plan: &FetchPlan, now: Instant) -> Result<
 }
 
 /// Asks for what is due, at most two requests to one host and eight in all at one time. To be awaited in a tokio runtime
-/// with time and I/O enabled, and best in one of its own: what comes is checked and written where this runs. Dropping the
-/// future ends it; what was stored by then stays. What is in the cache then counts from the next load of the configuration
+/// with time and I/O enabled, and best in one of its own: what comes is checked and written where this runs. After five
+/// minutes nothing further is asked for, and what was not asked by then is `NOT_FETCHED`. Dropping the future ends it; what was stored by then stays. What is in the cache then counts from the next load of the configuration
 /// on.
 ///
 /// # Errors
@@ -163,7 +169,7 @@ pub async fn refresh(
     plan: &FetchPlan,
     now: Instant,
 ) -> Result<RefreshReport, SourceError> {
-    refresh_with(Arc::new(fetcher.clone()), cache, plan, now).await
+    refresh_with(Arc::new(fetcher.clone()), cache, plan, now, MAX_TIME).await
 }
 
 /// [`refresh`], whoever is asked.
@@ -172,7 +178,9 @@ async fn refresh_with(
     cache: &DocumentCache,
     plan: &FetchPlan,
     now: Instant,
+    most: Duration,
 ) -> Result<RefreshReport, SourceError> {
+    let began = Began::now();
     let jobs = Jobs::of(plan, cache, now)?;
     for offer in &jobs.moot {
         cache.forget_offer(offer)?;
@@ -182,10 +190,17 @@ async fn refresh_with(
         refresh.drop_document(document);
     }
     let mut pending = jobs.due;
+    pending.sort_by_cached_key(|job| job.place(now));
     let mut running = JoinSet::new();
     let mut asked: HashMap<tokio::task::Id, Job> = HashMap::new();
     let mut asked_so_far: HashMap<String, usize> = HashMap::new();
     loop {
+        if began.elapsed() >= most {
+            for job in pending.drain(..) {
+                refresh
+                    .note(&job, &Verdict::NotFetched("the time of the refresh was over before".to_owned()));
+            }
+        }
         while asked.len() < MAX_IN_ALL {
             let Some(job) = next(&mut pending, &asked, &asked_so_far) else { break };
             *asked_so_far.entry(host(&job.url).to_owned()).or_default() += 1;
@@ -303,7 +318,9 @@ impl Refresh<'_> {
     fn pin(&mut self, job: &Job, document: &CachedDocument) {
         let Want::Protocols(pins) = &job.want else { return };
         for (hash, offer) in pins {
-            let mut verdict = match self.cache.pin(document, hash) {
+            let wanted_by = if offer.is_some() { WantedBy::Peer } else { WantedBy::Operator };
+            let pinned = self.cache.pin_within(document, hash, wanted_by, &|pin| self.plan.has_pin(pin));
+            let mut verdict = match pinned {
                 Ok(()) => Verdict::Stored,
                 Err(PinError::HashMismatch { found }) => Verdict::HashMismatch { found },
                 Err(PinError::Unreadable(problem)) => Verdict::Unfit(problem),
@@ -325,12 +342,13 @@ impl Refresh<'_> {
         }
     }
 
-    fn controller(&self, document: CachedDocument, controllers: &BTreeSet<String>) -> Verdict {
+    fn controller(&mut self, document: CachedDocument, controllers: &BTreeSet<String>) -> Verdict {
         if let Err(problem) = check::controller(&document, controllers) {
             return Verdict::Unfit(problem);
         }
         let mut unchanged = false;
-        let stored = self.cache.replace(&document.url.clone(), |held| {
+        let worth = |url: &str| self.plan.worth(url);
+        let stored = self.cache.replace_within(&document.url.clone(), Some(&worth), |held| {
             let held = held
                 .filter(|held| held.origin == Origin::Added || check::controller(held, controllers).is_ok());
             let Some(held) = held else { return Ok::<_, Kept>(document) };
@@ -338,10 +356,11 @@ impl Refresh<'_> {
             let retrieved = if unchanged { held.retrieved } else { document.retrieved };
             Ok(CachedDocument { retrieved, origin: held.origin, ..document })
         });
+        let stored = self.note_displaced(stored);
         verdict(stored, if unchanged { Verdict::Unchanged } else { Verdict::Stored })
     }
 
-    fn list(&self, document: CachedDocument, issuers: &BTreeSet<String>) -> Verdict {
+    fn list(&mut self, document: CachedDocument, issuers: &BTreeSet<String>) -> Verdict {
         let claims = match check::claims(&document, self.plan) {
             Ok(claims) => claims,
             Err(problem) => return Verdict::Unfit(problem),
@@ -355,7 +374,8 @@ impl Refresh<'_> {
             return Verdict::Unfit("the status list is not valid yet".to_owned());
         }
         let mut unchanged = false;
-        let stored = self.cache.replace(&document.url.clone(), |held| {
+        let worth = |url: &str| self.plan.worth(url);
+        let stored = self.cache.replace_within(&document.url.clone(), Some(&worth), |held| {
             let Some(held) = held else { return Ok(document) };
             if check::is_no_place_of_a_list(held, self.plan) {
                 return Err(Kept::As(Verdict::Unfit(check::TAKEN.to_owned())));
@@ -372,7 +392,23 @@ impl Refresh<'_> {
                 None => Err(Kept::As(Verdict::RolledBack)),
             }
         });
+        let stored = self.note_displaced(stored);
         verdict(stored, if unchanged { Verdict::Unchanged } else { Verdict::Stored })
+    }
+
+    /// Of what made room, a list that papers still name is missed.
+    fn note_displaced(&mut self, stored: Result<Vec<Displaced>, Kept>) -> Result<(), Kept> {
+        for Displaced { url, worth } in stored? {
+            let (kind, verdict) = match worth {
+                Worth::Nothing => (None, Verdict::Dropped),
+                _ => {
+                    let why = "it made room for what is smaller: the cache is full".to_owned();
+                    (Some(DocumentKind::StatusList), Verdict::NotStored(why))
+                }
+            };
+            self.documents.push(Refreshed { url, kind, hash: None, offered: false, verdict });
+        }
+        Ok(())
     }
 
     fn drop_document(&mut self, document: &CachedDocument) {

@@ -164,7 +164,7 @@ fn a_list_is_never_put_where_a_controllers_document_is() {
     let document =
         CachedDocument::new(DID_URL, "application/vc", minutes(720), list_of(&key(), DID_URL, 0, 0));
     let plan = plan();
-    let refresh = Refresh { cache: &world.cache, plan: &plan, now: minutes(720), documents: Vec::new() };
+    let mut refresh = Refresh { cache: &world.cache, plan: &plan, now: minutes(720), documents: Vec::new() };
     let verdict = refresh.list(document, &[key().controller().to_owned()].into());
     assert!(matches!(&verdict, Verdict::Unfit(detail) if detail.contains("controller's")), "{verdict:?}");
 }
@@ -192,6 +192,7 @@ fn a_confirmation_is_of_what_was_asked_about() {
         url: DID_URL.to_owned(),
         want: Want::Controller([DID.to_owned()].into()),
         held: Some(asked.clone()),
+        is_served: true,
     };
     let plan = plan();
     let confirm = |now| {
@@ -219,4 +220,72 @@ fn a_fetch_that_ends_in_a_panic_ends_no_other() {
     let report = world.refresh(&plan, noon());
     let verdicts: Vec<_> = report.documents.iter().map(|line| line.verdict.as_str()).collect();
     assert_eq!(verdicts, ["STORED", "NOT_FETCHED"]);
+}
+
+#[test]
+fn lists_that_nobody_serves_do_not_keep_one_that_is_served_waiting() {
+    let world = with_list();
+    let list = |url: String| ListKey { issuer: key().controller().to_owned(), url };
+    let plan =
+        (0..100).fold(plan_of_list(), |plan, n| plan.with_list(list(format!("https://a{n}.example/"))));
+    world.refresh(&plan, minutes(30));
+    let asked = world.servers.asked();
+    assert_eq!((asked.len(), asked[0].0.as_str()), (101, LIST));
+    // And no URL chooses its place among the others.
+    let hosts = |asked: &[Asked]| asked[1..9].iter().map(|(url, ..)| url.clone()).collect::<Vec<_>>();
+    let before = hosts(&asked);
+    world.refresh(&plan, minutes(31));
+    assert_ne!(hosts(&world.servers.asked()), before);
+}
+
+#[test]
+fn a_refresh_that_nobody_answers_comes_to_its_end() {
+    let world = with_list();
+    let plan = plan_of_list().with_controller(DID);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let servers = Arc::clone(&world.servers) as Arc<dyn Retrieve>;
+    let over = Duration::ZERO;
+    let report = runtime.block_on(refresh_with(servers, &world.cache, &plan, minutes(30), over)).unwrap();
+    assert_eq!(report.documents.len(), 2);
+    assert!(
+        report.documents.iter().all(|line| matches!(line.verdict, Verdict::NotFetched(_))) && report.failed()
+    );
+    assert_eq!(world.servers.asked(), []);
+    assert_eq!(world.held(LIST).octets, list(0, 0));
+}
+
+#[test]
+fn what_was_fetched_while_a_clock_was_ahead_is_fetched_again() {
+    let world = World::new();
+    world.servers.serve(LIST, vc(list(0, 0)));
+    world.servers.serve(DID_URL, document("application/did+json", did(DID)));
+    let plan = plan_of_list().with_controller(DID);
+    assert!(!world.refresh(&plan, minutes(100_000)).failed());
+    assert!(!world.refresh(&plan, noon()).failed());
+    for url in [LIST, DID_URL] {
+        let held = world.held(url);
+        assert_eq!((held.retrieved, held.confirmed), (noon(), noon()), "{url}");
+    }
+    // A person's word on when something was retrieved is not the refresh's to take back.
+    let added = CachedDocument::new("https://a.example/", "text/plain", minutes(100_000), b"x".to_vec());
+    world.cache.put(&added).unwrap();
+    world.refresh(&plan, noon());
+    assert_eq!(world.held(&added.url), added);
+}
+
+#[test]
+fn a_list_that_comes_as_json_ld_is_a_list_and_no_controllers_document() {
+    // At a host of which controllers are kept up to date, too.
+    for plan in [plan_of_list(), plan_of_list().with_controller_host("issuer.example")] {
+        let world = World::new();
+        world.servers.serve(LIST, document("application/ld+json", list(0, 0)));
+        world.verdict(&plan, noon());
+        assert_eq!(state(&world.held(LIST), &plan).kind, Some(DocumentKind::StatusList));
+        assert_eq!(world.verdict(&plan, minutes(30)), Verdict::Unchanged);
+        world.servers.serve(LIST, document("application/ld+json", list(-1, 0)));
+        assert_eq!(world.verdict(&plan, minutes(45)), Verdict::RolledBack);
+        assert_eq!(world.held(LIST).retrieved, noon());
+        world.servers.serve(LIST, document("application/ld+json", list(60, 0)));
+        assert_eq!(world.verdict(&plan, minutes(60)), Verdict::Stored);
+    }
 }

@@ -6,7 +6,7 @@ use crate::credential::issue::SigningKey;
 use crate::engine::{Clock, Engine};
 use crate::ledger::{Ledger, SqliteLedger};
 use crate::source::fetch::testing::{HOST, Server, answer, run, trust_anchor_pem};
-use crate::source::{DocumentCache, Fetcher};
+use crate::source::{CachedDocument, DocumentCache, Fetcher};
 use crate::worked_example::{ALICE, DOMAIN, Intent, MandateDraft, World};
 use crate::{ConfigFile, Decision, Instant, MessageInput, Reason};
 use chrono::TimeDelta;
@@ -189,5 +189,25 @@ fn what_is_served_over_tls_is_fetched_kept_and_decided_by() {
         assert_eq!(words(&report), ["UNCHANGED", "FRESH", "UNCHANGED"]);
         site.refuses(minutes(36 * 60), Reason::Revoked);
         site.refuses(minutes(36 * 60 + 1), Reason::IssuerMismatch);
+    });
+}
+
+#[test]
+fn a_list_is_not_loaded_as_a_controllers_document() {
+    run(async {
+        let server = serving(&Pages::default()).await;
+        let site = Site::new(&server);
+        let cache = DocumentCache::create(&site.folder.join("cache")).unwrap();
+        let put = |url: &str, media_type: &str, octets: Vec<u8>| {
+            cache.put(&CachedDocument::new(url, media_type, noon(), octets)).unwrap();
+        };
+        let protocol = site.world.text("policies/grant-access.ttl").unwrap();
+        put(&server.url("/grant.ttl"), "text/turtle", protocol.into_bytes());
+        let card = serde_json::to_vec(&site.owner.controller_document()).unwrap();
+        put(&server.url("/card"), "application/did+json", card);
+        put(&site.list, "application/ld+json", list_of(&site.owner, &site.list, 0, 0));
+        let config = site.file().load(noon()).unwrap();
+        let urls: Vec<_> = config.controllers.iter_retrieved().map(|(url, _)| url).collect();
+        assert_eq!(urls, [server.url("/card")]);
     });
 }

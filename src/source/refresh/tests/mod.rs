@@ -180,7 +180,7 @@ impl World {
     pub(super) fn refresh(&self, plan: &FetchPlan, now: Instant) -> RefreshReport {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let servers = Arc::clone(&self.servers) as Arc<dyn Retrieve>;
-        runtime.block_on(refresh_with(servers, &self.cache, plan, now)).unwrap()
+        runtime.block_on(refresh_with(servers, &self.cache, plan, now, MAX_TIME)).unwrap()
     }
 
     /// The verdict on the one document that a plan is about.
@@ -311,7 +311,8 @@ fn a_cache_that_cannot_be_read_is_not_refreshed() {
     std::fs::write(world.folder.join("stray"), "").unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let servers = Arc::clone(&world.servers) as Arc<dyn Retrieve>;
-    let error = runtime.block_on(refresh_with(servers, &world.cache, &plan_of_list(), noon())).unwrap_err();
+    let error =
+        runtime.block_on(refresh_with(servers, &world.cache, &plan_of_list(), noon(), MAX_TIME)).unwrap_err();
     assert!(error.what.ends_with("stray"));
     assert_eq!(world.servers.asked(), []);
 }

@@ -117,3 +117,20 @@ fn a_dry_run_forgets_no_offer() {
     dry_run(&world.cache, &plan(), noon() + TimeDelta::days(8)).unwrap();
     assert_eq!(world.cache.offered().unwrap().len(), 1);
 }
+
+#[test]
+fn what_peers_offered_never_keeps_out_the_operators_document() {
+    let world = World::new();
+    for n in 0..256 {
+        let octets = graph(&format!("offered-{n}"));
+        let offered = CachedDocument::new(PROTOCOL, "text/turtle", noon(), octets.clone());
+        let offered = CachedDocument { origin: Origin::Fetched, ..offered };
+        // As when the configuration named them all, which is more than peers can have kept.
+        let kept = world.cache.pin_within(&offered, &hash(&octets), WantedBy::Operator, &|_| true);
+        kept.unwrap();
+    }
+    let ours = graph("ours");
+    world.servers.serve(PROTOCOL, document("text/turtle", ours.clone()));
+    assert_eq!(world.verdict(&plan().with_protocol(PROTOCOL, hash(&ours)), noon()), Verdict::Stored);
+    assert_eq!(world.cache.pins().unwrap().len(), 256);
+}

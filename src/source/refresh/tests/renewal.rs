@@ -137,7 +137,8 @@ fn refreshes_at_one_time_end_with_the_newest() {
                 let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
                 let servers = Arc::new(servers) as Arc<dyn Retrieve>;
                 let all = plan_of_list().asking_for_all(true);
-                let report = runtime.block_on(refresh_with(servers, &cache, &all, minutes(minute))).unwrap();
+                let report =
+                    runtime.block_on(refresh_with(servers, &cache, &all, minutes(minute), MAX_TIME)).unwrap();
                 let verdict = &report.documents[0].verdict;
                 assert!(matches!(verdict, Verdict::Stored | Verdict::RolledBack), "{verdict:?}");
             });
