@@ -155,7 +155,8 @@ pub struct Snapshot {
 pub struct Conversation {
     /// Hashes agreed in this (peer, context), beside those that our card declares (PP-7).
     pub agreed: BTreeSet<String>,
-    /// A required offer is pending, a required protocol is active, or an exchange was aborted (DG-1): prose is refused.
+    /// A required offer is pending, a required protocol is active, or an exchange was aborted (DG-1), in either role, or so
+    /// much was forgotten of the peer that one of these may have been among it: prose is refused.
     pub prose_forbidden: bool,
     /// The same holds for this peer in another context.
     pub prose_forbidden_elsewhere: bool,

@@ -172,9 +172,9 @@ fn receive(arguments: &ReceiveArguments) -> Outcome {
     match engine.receive(place.key().role, MessageInput::Bytes(octets), facts) {
         Ok(Received::Offer { answer, exchange, .. }) => {
             place.print(Handshake::Response(answer), arguments.form)?;
-            Ok(settled(&exchange))
+            Ok(settled(&engine, place, &exchange))
         }
-        Ok(Received::Answer { exchange, .. }) => Ok(settled(&exchange)),
+        Ok(Received::Answer { exchange, .. }) => Ok(settled(&engine, place, &exchange)),
         Ok(Received::Prose(_)) => {
             note(format_args!("prose: nothing in it may have effects that bear on security"));
             Ok(Exit::NotOurs)
@@ -183,12 +183,13 @@ fn receive(arguments: &ReceiveArguments) -> Outcome {
     }
 }
 
-/// The state, beside a message on standard output.
-fn settled(exchange: &Exchange) -> Exit {
-    let prose = match exchange {
-        Exchange::Declined(_) => "natural language may go on",
-        _ if exchange.required() => "prose is refused here",
-        _ => "no leave for prose",
+/// The state, beside a message on standard output. A declined offer is one of perhaps several exchanges: whether prose may
+/// go on is asked of the whole conversation.
+fn settled(engine: &Engine, place: &Place, exchange: &Exchange) -> Exit {
+    let prose = match engine.natural_language(&place.key()) {
+        Ok(_) => "natural language may go on",
+        Err(_) if exchange.required() => "prose is refused here",
+        Err(_) => "no leave for prose",
     };
     note(format_args!("{}: {prose}", exchange.as_str()));
     if exchange.is_active() { Exit::Success } else { Exit::Refused }

@@ -13,7 +13,7 @@ use crate::protocol::ProtocolHash;
 use crate::protocol::conversation::{ConversationKey, Exchange, NaturalLanguage, Offered, Role};
 use crate::protocol::handshake::{Handshake, UpgradeOffer, UpgradeResponse};
 use crate::refusal::{Reason, Refusal, Stage};
-use crate::request::{CallerFacts, Instant, MessageInput, Peer, Request};
+use crate::request::{CallerFacts, Instant, MessageInput, Peer, Request, Snapshot};
 use chrono::TimeDelta;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -44,7 +44,8 @@ pub enum Received {
     Answer {
         /// The answer.
         response: UpgradeResponse,
-        /// The state from here on. Only [`Exchange::Declined`] gives leave to go on in prose.
+        /// The state from here on. Only [`Engine::natural_language`] gives leave to go on in prose, which looks at every
+        /// exchange of the conversation.
         exchange: Exchange,
         /// The parts beside it. Nothing may be done on their word.
         unjudged: Vec<UnjudgedPart>,
@@ -59,7 +60,8 @@ impl Engine {
     ///
     /// # Errors
     /// `UNKNOWN_PROTOCOL` for a document that is not spoken here, or a context that another peer used first;
-    /// `MESSAGE_MALFORMED` without a context or an authenticated peer; `LIMIT_EXCEEDED`, `LEDGER_UNAVAILABLE`.
+    /// `MESSAGE_MALFORMED` without a context or an authenticated peer; `HANDSHAKE_MALFORMED` for a name that no peer would
+    /// read; `LIMIT_EXCEEDED`, `LEDGER_UNAVAILABLE`.
     pub fn offer(&self, with: &ConversationKey, offer: UpgradeOffer) -> Result<Offer, Refusal> {
         self.check_key(with)?;
         if !with.peer.is_authenticated() {
@@ -67,7 +69,11 @@ impl Engine {
         }
         let hash = offer.protocol_hash.clone();
         let document = self.config.protocols.find(&hash).ok_or_else(|| unknown(&hash))?;
-        let offer = UpgradeOffer { required: offer.required || document.settings.security_bearing, ..offer };
+        let required = document.settings.security_bearing || self.is_required_otherwise(with, &hash)?;
+        let offer = UpgradeOffer { required: offer.required || required, ..offer };
+        // One that could not be read back would leave the conversation without a state.
+        Handshake::decode_json(&Handshake::Offer(offer.clone()).to_json())
+            .map_err(|error| Refusal::new(Stage::Handshake, error.reason()).detail(error.to_string()))?;
         let now = self.clock.now();
         let until = after(now, self.config.offer_life);
         let exchange =
@@ -86,13 +92,19 @@ impl Engine {
     /// What stage 1 refuses; `WRONG_KIND` for an intent or a response; `HANDSHAKE_MALFORMED`; `PROTOCOL_REQUIRED` for prose
     /// where a protocol is required; `UNKNOWN_PROTOCOL` for an answer to no offer, or in another peer's context;
     /// `EXTENSION_NOT_ACTIVE` without activation, which for a client ends every offer that is open here (ACT-4);
-    /// `LIMIT_EXCEEDED`, `LEDGER_UNAVAILABLE`. None of them relaxes anything.
+    /// `LIMIT_EXCEEDED`, `LEDGER_UNAVAILABLE`, `INTERNAL`. None of them relaxes anything.
     pub fn receive(
         &self,
         role: Role,
         message: MessageInput,
         facts: CallerFacts,
     ) -> Result<Received, Refusal> {
+        // A panic can only come from a dependency, or from the caller's queue or ledger. What was written forbids no less.
+        catch_unwind(AssertUnwindSafe(|| self.take_in(role, message, facts)))
+            .unwrap_or_else(|_| Err(Refusal::internal(Stage::Handshake, "a dependency panicked")))
+    }
+
+    fn take_in(&self, role: Role, message: MessageInput, facts: CallerFacts) -> Result<Received, Refusal> {
         let with = facts.conversation(role);
         let read = match handshake::read(&message, &facts, &self.config.limits) {
             Err(refusal) if role == Role::Client && refusal.reason() == Reason::ExtensionNotActive => {
@@ -111,7 +123,7 @@ impl Engine {
                 }
             }
             Read::Prose(message_facts) => {
-                let snapshot = self.snapshot_of(&with, self.clock.now()).map_err(unavailable)?;
+                let snapshot = self.snapshot_now(&with)?;
                 let request = Request { message, facts, snapshot };
                 check_prose(&message_facts, role, &request, &self.config)?;
                 Ok(Received::Prose(NotOurs::new()))
@@ -135,20 +147,22 @@ impl Engine {
     }
 
     /// Leave to say something in natural language in this conversation. There is none while an offer is open, a protocol is
-    /// active, or an exchange was aborted; and none for a peer of which that holds elsewhere, where the configuration says
-    /// so.
+    /// active, or an exchange was aborted, with this peer in this context in either role; none for a peer of which so much
+    /// was forgotten that one of these may have been among it; and none for a peer of which a protocol is required
+    /// elsewhere, where the configuration says so.
     ///
     /// # Errors
     /// `PROTOCOL_REQUIRED`, `LEDGER_UNAVAILABLE`.
     pub fn natural_language(&self, with: &ConversationKey) -> Result<NaturalLanguage, Refusal> {
-        let snapshot = self.snapshot_of(with, self.clock.now()).map_err(unavailable)?;
-        let conversation = &snapshot.conversation;
+        // In this order: what forbids prose in the snapshot stays, so that both held when the exchanges were read.
+        let mut exchanges = self.exchanges(with)?;
+        exchanges.extend(self.exchanges(&with.turned())?);
+        let conversation = self.snapshot_now(with)?.conversation;
         let sticky = self.config.sticky_required == crate::config::StickyRequired::Peer;
         let forbidden = conversation.prose_forbidden
             || conversation.of_another_peer
             || (sticky && conversation.prose_forbidden_elsewhere);
-        let exchanges = self.exchanges(with)?;
-        let leave = NaturalLanguage::after(exchanges.iter().map(|(_, exchange)| exchange));
+        let leave = NaturalLanguage::after(with, exchanges.iter().map(|(_, exchange)| exchange));
         leave.filter(|_| !forbidden).ok_or_else(|| {
             Refusal::new(Stage::Handshake, Reason::ProtocolRequired)
                 .detail("an offer is open, a protocol is active, or an exchange was aborted here")
@@ -160,7 +174,17 @@ impl Engine {
     /// # Errors
     /// `LEDGER_UNAVAILABLE`
     pub fn exchanges(&self, with: &ConversationKey) -> Result<Vec<(ProtocolHash, Exchange)>, Refusal> {
-        self.ledger.exchanges(with, self.clock.now()).map_err(unavailable)
+        held(|| self.ledger.exchanges(with, self.clock.now()))
+    }
+
+    fn snapshot_now(&self, of: &ConversationKey) -> Result<Snapshot, Refusal> {
+        held(|| self.snapshot_of(of, self.clock.now()))
+    }
+
+    /// Whether the document was required of the same peer in the same context, with the roles exchanged.
+    fn is_required_otherwise(&self, with: &ConversationKey, hash: &ProtocolHash) -> Result<bool, Refusal> {
+        let turned = self.exchanges(&with.turned())?;
+        Ok(turned.iter().any(|(found, exchange)| found == hash && exchange.required()))
     }
 
     /// Answers the peer's offer: yes to what is spoken here, to a peer that the transport knows. An unauthenticated offer is
@@ -174,7 +198,9 @@ impl Engine {
         let hash = offer.protocol_hash.clone();
         let document = self.config.protocols.find(&hash);
         let accept = document.is_some() && with.peer.is_authenticated();
-        let required = offer.required || document.is_some_and(|document| document.settings.security_bearing);
+        let required = offer.required
+            || document.is_some_and(|document| document.settings.security_bearing)
+            || self.is_required_otherwise(with, &hash)?;
         let now = self.clock.now();
         let until = after(now, self.config.agreement_life);
         let exchange = self.step(with, &hash, now, &mut |before| {
@@ -217,11 +243,7 @@ impl Engine {
         now: Instant,
         step: &mut dyn FnMut(Option<Exchange>) -> Option<Exchange>,
     ) -> Result<Option<Exchange>, Refusal> {
-        // A panic of the ledger: whether it wrote is not known, and the state that it wrote forbids no less.
-        let negotiate = AssertUnwindSafe(|| self.ledger.negotiate(with, hash, now, step));
-        let negotiated =
-            catch_unwind(negotiate).unwrap_or_else(|_| Err(LedgerError::Store("the ledger panicked".into())));
-        match negotiated.map_err(unavailable)? {
+        match held(|| self.ledger.negotiate(with, hash, now, step))? {
             Negotiated::Settled(exchange) => Ok(Some(exchange)),
             Negotiated::Nothing => Ok(None),
             Negotiated::AnothersContext => Err(unknown(hash).detail("the context is another peer's")),
@@ -251,6 +273,13 @@ fn malformed(why: &'static str) -> Refusal {
 fn unknown(hash: &ProtocolHash) -> Refusal {
     Refusal::new(Stage::Handshake, Reason::UnknownProtocol)
         .with(|evidence| evidence.seen = Some(hash.as_str().to_owned()))
+}
+
+/// What the ledger says. A panic of it: whether it wrote is not known, and the state that it wrote forbids no less.
+fn held<T>(ask: impl FnOnce() -> Result<T, LedgerError>) -> Result<T, Refusal> {
+    catch_unwind(AssertUnwindSafe(ask))
+        .unwrap_or_else(|_| Err(LedgerError::Store("the ledger panicked".into())))
+        .map_err(unavailable)
 }
 
 fn unavailable(cause: LedgerError) -> Refusal {

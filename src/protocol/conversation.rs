@@ -1,8 +1,8 @@
 //! What became of an offer: one exchange for each (peer, effective context, protocol hash, role).
 //!
 //! The machine is pure: a state and what happened give the next state. The ledger keeps the state and runs the machine
-//! within its transaction. States are types, and prose is a value that only one of them gives: a [`NaturalLanguage`]
-//! comes from [`Declined`] or from a conversation without any exchange, and from nothing else.
+//! within its transaction. States are types, and prose is a value that only the engine gives: a [`NaturalLanguage`] comes
+//! from a conversation in which each exchange is [`Declined`], or without any, and from nothing else.
 //!
 //! INVARIANT: an exchange that was once required stays so. Every way out of the ordinary (expiry, a late, second,
 //! contradictory or crossing message, giving up) leads to a state that is required. So once required, never prose.
@@ -28,6 +28,13 @@ impl Role {
             Self::Client => "client",
         }
     }
+
+    fn other(self) -> Self {
+        match self {
+            Self::Agent => Self::Client,
+            Self::Client => Self::Agent,
+        }
+    }
 }
 
 /// With whom, where and as what we converse.
@@ -39,6 +46,14 @@ pub struct ConversationKey {
     pub peer: Peer,
     /// The effective context. `None`: no context yet, where nothing can have been agreed.
     pub context: Option<String>,
+}
+
+impl ConversationKey {
+    /// The same peer and context with the roles exchanged. What is agreed there is not agreed here, but what keeps prose
+    /// out there keeps it out here: it is said of a (peer, context).
+    pub(crate) fn turned(&self) -> Self {
+        Self { role: self.role.other(), ..self.clone() }
+    }
 }
 
 /// The state of one exchange.
@@ -86,6 +101,14 @@ pub struct Active {
 /// ```compile_fail,E0423
 /// let declined = writgate::protocol::conversation::Declined(());
 /// ```
+///
+/// It is one exchange of perhaps several, so it alone gives no leave; [`crate::Engine::natural_language`] does:
+///
+/// ```compile_fail,E0599
+/// fn prose(declined: writgate::protocol::conversation::Declined) {
+///     declined.natural_language();
+/// }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Declined(());
 
@@ -100,23 +123,33 @@ pub struct Declined(());
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Aborted(());
 
-/// Leave to go on in natural language. Nobody but the machine gives it:
+/// Leave to say one thing in natural language, in one conversation. It holds as of the instant at which it was given, so
+/// it is asked for when there is something to say, and not kept. Nobody but the engine gives it:
 ///
-/// ```compile_fail,E0423
-/// let leave = writgate::protocol::conversation::NaturalLanguage(());
+/// ```compile_fail,E0451
+/// fn leave(with: writgate::protocol::conversation::ConversationKey) {
+///     let leave = writgate::protocol::conversation::NaturalLanguage { with };
+/// }
 /// ```
 #[derive(Debug, PartialEq, Eq)]
-pub struct NaturalLanguage(());
+pub struct NaturalLanguage {
+    with: ConversationKey,
+}
 
 impl NaturalLanguage {
-    /// Leave for a conversation whose exchanges are these: each of them must give it. One without any exchange is what
-    /// two agents meet in.
-    pub(crate) fn after<'a>(exchanges: impl IntoIterator<Item = &'a Exchange>) -> Option<Self> {
-        let mut leave = Self(());
-        for exchange in exchanges {
-            leave = exchange.declined()?.natural_language();
-        }
-        Some(leave)
+    /// Leave for a conversation whose exchanges are these: each of them must have been declined (DG-1). One without any
+    /// exchange is what two agents meet in.
+    pub(crate) fn after<'a>(
+        with: &ConversationKey,
+        exchanges: impl IntoIterator<Item = &'a Exchange>,
+    ) -> Option<Self> {
+        let declined = exchanges.into_iter().all(|exchange| matches!(exchange, Exchange::Declined(_)));
+        declined.then(|| Self { with: with.clone() })
+    }
+
+    /// The conversation that the leave is for.
+    pub fn with(&self) -> &ConversationKey {
+        &self.with
     }
 }
 
@@ -154,13 +187,6 @@ impl Active {
     /// After it, the protocol has to be agreed anew.
     pub fn until(&self) -> Instant {
         self.until
-    }
-}
-
-impl Declined {
-    /// Leave to go on in natural language, as far as this exchange goes (DG-1).
-    pub fn natural_language(&self) -> NaturalLanguage {
-        NaturalLanguage(())
     }
 }
 
@@ -254,13 +280,6 @@ impl Exchange {
             Self::Active(_) => "active",
             Self::Declined(_) => "declined",
             Self::Aborted(_) => "aborted",
-        }
-    }
-
-    fn declined(&self) -> Option<&Declined> {
-        match self {
-            Self::Declined(declined) => Some(declined),
-            _ => None,
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The exchanges of conversations, each step within the caller's transaction.
 //!
-//! Their number is bounded, and forgetting never relaxes: a peer of which an exchange was forgotten that kept prose out is
-//! *bound*, and its prose is refused in every context. What one peer does costs that peer its room, and nobody else's.
+//! Their number is bounded, and forgetting never relaxes: a peer of which an exchange was forgotten that kept prose out, of
+//! the peer's or of ours, is *bound*, and its prose is refused in every context. What one peer does costs that peer its
+//! room, and nobody else's. (Whoever has as many identities as there is room can fill it. Then the peer that holds the most
+//! makes room, and where all hold one each a new peer finds none, and is bound.)
 
-use super::admission::context_key;
+use super::admission::{context_key, raise_high_water};
 use super::{Meta, micros};
 use crate::ledger::{LedgerError, Negotiated, Step};
 use crate::protocol::ProtocolHash;
@@ -48,7 +50,9 @@ pub(super) fn conversation(
     let exchanges = read_all(transaction, of, now)?;
     let agreed = exchanges.iter().filter(|(_, exchange)| exchange.is_active());
     let agreed = agreed.map(|(hash, _)| hash.as_str().to_owned()).collect();
-    let required = exchanges.iter().any(|(_, exchange)| exchange.required());
+    // Prose is refused in a (peer, context), whichever of the two made the protocol required, and as what.
+    let turned = read_all(transaction, &of.turned(), now)?;
+    let required = exchanges.iter().chain(&turned).any(|(_, exchange)| exchange.required());
     Ok(Conversation {
         agreed,
         prose_forbidden: required || is_bound(transaction, of)?,
@@ -84,7 +88,9 @@ pub(super) fn negotiate(
     let before = read_one(transaction, of, hash)?;
     let is_new = before.is_none();
     let Some(after) = step(before.map(|exchange| exchange.at(now))) else { return Ok(Negotiated::Nothing) };
-    if is_new && !has_room(transaction, of, now)? {
+    // An offer or agreement that was found to have run out stays so, whatever the clock does next.
+    raise_high_water(transaction, now)?;
+    if is_new && !has_room(transaction, of)? {
         bind(transaction, of.role, &peer_key(&of.peer))?;
         return Ok(Negotiated::Full);
     }
@@ -223,11 +229,11 @@ fn is_of_another_peer(transaction: &Transaction<'_>, of: &ConversationKey) -> Re
 
 fn is_bound(transaction: &Transaction<'_>, of: &ConversationKey) -> Result<bool, LedgerError> {
     Ok(transaction
-        .prepare_cached("SELECT 1 FROM bound_peers WHERE role = ?1 AND peer IN (?2, ?3)")?
-        .exists((of.role.as_str(), peer_key(&of.peer), EVERYBODY))?)
+        .prepare_cached("SELECT 1 FROM bound_peers WHERE role IN ('agent', 'client') AND peer IN (?1, ?2)")?
+        .exists((peer_key(&of.peer), EVERYBODY))?)
 }
 
-/// Whether any exchange of the peer keeps prose out: one that is required, or one that has run out.
+/// Whether any exchange of the peer keeps prose out, in either role: one that is required, or one that has run out.
 fn is_required_anywhere(
     transaction: &Transaction<'_>,
     of: &ConversationKey,
@@ -235,13 +241,14 @@ fn is_required_anywhere(
 ) -> Result<bool, LedgerError> {
     Ok(transaction
         .prepare_cached(
-            "SELECT 1 FROM exchanges WHERE role = ?1 AND peer = ?2 AND (required = 1 OR until_us <= ?3)",
+            "SELECT 1 FROM exchanges
+             WHERE role IN ('agent', 'client') AND peer = ?1 AND (required = 1 OR until_us <= ?2)",
         )?
-        .exists((of.role.as_str(), peer_key(&of.peer), micros(now)))?)
+        .exists((peer_key(&of.peer), micros(now)))?)
 }
 
 /// Whether there is room for one more exchange of the conversation, made where it can be.
-fn has_room(transaction: &Transaction<'_>, of: &ConversationKey, now: Instant) -> Result<bool, LedgerError> {
+fn has_room(transaction: &Transaction<'_>, of: &ConversationKey) -> Result<bool, LedgerError> {
     let (role, context, peer) = place(of);
     let of_conversation = count(
         transaction,
@@ -253,7 +260,7 @@ fn has_room(transaction: &Transaction<'_>, of: &ConversationKey, now: Instant) -
     }
     let held = of_peer(transaction, role, &peer)?;
     if held >= PER_PEER {
-        forget_oldest(transaction, of.role, &peer, now)?;
+        forget_oldest(transaction, of.role, &peer)?;
         return Ok(true);
     }
     if count(transaction, "SELECT count(*) FROM exchanges", ())? < IN_ALL {
@@ -270,28 +277,24 @@ fn has_room(transaction: &Transaction<'_>, of: &ConversationKey, now: Instant) -
     match largest {
         Some((role, largest, most)) if usize::try_from(most).is_ok_and(|most| most > held + 1) => {
             let role = if role == Role::Agent.as_str() { Role::Agent } else { Role::Client };
-            forget_oldest(transaction, role, &largest, now)?;
+            forget_oldest(transaction, role, &largest)?;
             Ok(true)
         }
         _ => Ok(false),
     }
 }
 
-/// Forgets the oldest exchanges of a peer, and binds it if any of them kept prose out.
-fn forget_oldest(
-    transaction: &Transaction<'_>,
-    role: Role,
-    peer: &str,
-    now: Instant,
-) -> Result<(), LedgerError> {
+/// Forgets exchanges of a peer: those that were declined first, then the oldest. It binds the peer if any of them was not
+/// declined: also an optional offer that is open keeps our own prose back, and one that nobody remembers would not.
+fn forget_oldest(transaction: &Transaction<'_>, role: Role, peer: &str) -> Result<(), LedgerError> {
     let mut statement = transaction.prepare_cached(
         "DELETE FROM exchanges WHERE (role, context, peer, protocol_hash) IN
              (SELECT role, context, peer, protocol_hash FROM exchanges WHERE role = ?1 AND peer = ?2
-              ORDER BY changed_us, context, protocol_hash LIMIT ?3)
-         RETURNING required = 1 OR coalesce(until_us <= ?4, 0)",
+              ORDER BY state <> 'declined', changed_us, context, protocol_hash LIMIT ?3)
+         RETURNING state <> 'declined'",
     )?;
     let forgotten = statement
-        .query_map((role.as_str(), peer, FORGOTTEN_AT_ONCE as i64, micros(now)), |row| row.get::<_, bool>(0))?
+        .query_map((role.as_str(), peer, FORGOTTEN_AT_ONCE as i64), |row| row.get::<_, bool>(0))?
         .collect::<Result<Vec<_>, _>>()?;
     if forgotten.contains(&true) {
         tracing::warn!(
@@ -305,6 +308,13 @@ fn forget_oldest(
 }
 
 fn bind(transaction: &Transaction<'_>, role: Role, peer: &str) -> Result<(), LedgerError> {
+    let bound = transaction
+        .prepare_cached("SELECT 1 FROM bound_peers WHERE role = ?1 AND peer = ?2")?
+        .exists((role.as_str(), peer))?;
+    // One that is bound already takes no further room, and so does not bind everybody.
+    if bound {
+        return Ok(());
+    }
     let full = count(transaction, "SELECT count(*) FROM bound_peers", ())? >= BOUND_PEERS;
     transaction
         .prepare_cached("INSERT INTO bound_peers (role, peer) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
@@ -325,10 +335,7 @@ fn place(of: &ConversationKey) -> (&'static str, String, String) {
     (of.role.as_str(), context_key(of.context.as_deref()), peer_key(&of.peer))
 }
 
-/// A peer as stored: `=` and its identity, or `-` for nobody's.
+/// A peer as stored: `=` and its identity, or `-` for nobody's. An empty identity is nobody's, however it was written.
 fn peer_key(peer: &Peer) -> String {
-    match peer {
-        Peer::Authenticated(identity) => format!("={identity}"),
-        Peer::Unauthenticated => "-".to_owned(),
-    }
+    if peer.is_authenticated() { format!("={}", peer.as_str()) } else { "-".to_owned() }
 }

@@ -14,6 +14,10 @@ fn response(accept: bool) -> UpgradeResponse {
     UpgradeResponse { protocol_hash: hash(), accept, reason: None }
 }
 
+fn with() -> ConversationKey {
+    ConversationKey { role: Role::Client, peer: "p".into(), context: Some("c".to_owned()) }
+}
+
 fn at(seconds: i64) -> Instant {
     Instant::from_timestamp(seconds, 0).unwrap()
 }
@@ -210,14 +214,14 @@ fn offering_again_prolongs_nothing() {
 #[test]
 fn only_declined_offers_give_leave_for_prose() {
     for (name, state) in states() {
-        let leave = NaturalLanguage::after(&state);
+        let leave = NaturalLanguage::after(&with(), &state);
         assert_eq!(leave.is_some(), matches!(name, "none" | "declined"), "{name}");
     }
     let declined = states().into_iter().filter_map(|(name, state)| (name == "declined").then_some(state?));
     let declined: Vec<_> = declined.collect();
     for (name, state) in states() {
         let Some(state) = state else { continue };
-        let leave = NaturalLanguage::after(declined.iter().chain([&state]));
+        let leave = NaturalLanguage::after(&with(), declined.iter().chain([&state]));
         assert_eq!(leave.is_some(), name == "declined", "{name} beside a declined one");
     }
 }
