@@ -88,7 +88,9 @@ pub struct CallerFacts {
     /// The transport identity.
     pub peer: Peer,
     /// The effective context; where the message has a `contextId`, it must be that. A server knows the context of each
-    /// of its tasks, and says it here for a message that names the task alone.
+    /// of its tasks, and says it here for a message that names the task alone. It lets a peer name no context that is not
+    /// that peer's, and no task of another context: neither can be seen from here, and an offer in a context in which
+    /// nothing was negotiated yet takes it.
     pub context: Option<String>,
     /// Who is acting.
     pub actor: Actor,

@@ -152,8 +152,13 @@ impl Engine {
     /// elsewhere, where the configuration says so.
     ///
     /// # Errors
-    /// `PROTOCOL_REQUIRED`, `LEDGER_UNAVAILABLE`.
+    /// `PROTOCOL_REQUIRED`; `MESSAGE_MALFORMED` for a peer or context of which no exchange could be kept;
+    /// `LEDGER_UNAVAILABLE`.
     pub fn natural_language(&self, with: &ConversationKey) -> Result<NaturalLanguage, Refusal> {
+        // Where no offer could be recorded, that there is none says nothing.
+        if with.context.is_some() {
+            self.check_key(with)?;
+        }
         // In this order: what forbids prose in the snapshot stays, so that both held when the exchanges were read.
         let mut exchanges = self.exchanges(with)?;
         exchanges.extend(self.exchanges(&with.turned())?);

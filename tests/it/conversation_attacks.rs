@@ -171,6 +171,21 @@ fn an_offer_that_no_peer_would_read_is_not_made() {
     assert_eq!(side.engine.exchanges(&there).unwrap().len(), 1);
 }
 
+/// Where no offer can be kept, none was kept: that says nothing about what was required.
+#[test]
+fn there_is_no_leave_where_no_exchange_could_be_kept() {
+    let side = Side::new();
+    let long = key(Role::Client, &"p".repeat(Peer::MAX_BYTES + 1), HOME);
+    let far = key(Role::Client, "p", &"c".repeat(257));
+    for unkept in [long, far] {
+        let offer = side.engine.offer(&unkept, offer_of(&grant_access(), true));
+        assert_eq!(refused(offer), Reason::MessageMalformed);
+        assert_eq!(refused(side.engine.natural_language(&unkept)), Reason::MessageMalformed);
+    }
+    let nowhere = ConversationKey { context: None, ..key(Role::Client, "p", "") };
+    assert!(side.engine.natural_language(&nowhere).is_ok(), "two agents meet without a context");
+}
+
 /// RESP-1, and the answer that comes to the other side of us.
 #[test]
 fn an_answer_settles_only_the_offer_that_it_names_in_the_role_that_made_it() {

@@ -120,7 +120,7 @@ fn a_context_is_the_first_peers(ledger: &SqliteLedger) {
 fn a_peer_that_is_forgotten_is_bound(ledger: &SqliteLedger) {
     settle(ledger, &of("p", "a-first"), 1, true);
     for number in 0..1_100 {
-        let settled = settle(ledger, &of("p", &format!("c-{number}")), 1, false);
+        let settled = settle(ledger, &of("p", &format!("c-{number}")), 1, true);
         assert!(matches!(settled, Negotiated::Settled(_)), "{number}");
     }
     assert!(ledger.conversations().unwrap().len() <= 1_024);

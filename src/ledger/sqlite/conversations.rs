@@ -27,6 +27,21 @@ const FORGOTTEN_AT_ONCE: usize = 64;
 /// Stands in `bound_peers` for everybody.
 const EVERYBODY: &str = "*";
 
+/// Whether any exchange of a peer keeps prose out, in either role: one that is required, or one that has run out. Each half
+/// is one seek in the index, however many exchanges the peer has.
+const KEEPS_PROSE_OUT: &str = "\
+SELECT 1 FROM exchanges WHERE role IN ('agent', 'client') AND peer = ?1 AND required = 1
+UNION ALL
+SELECT 1 FROM exchanges WHERE role IN ('agent', 'client') AND peer = ?1 AND required = 0 AND until_us <= ?2";
+
+/// Without the index's name, SQLite reads every exchange of the role.
+const FORGET_OLDEST: &str = "\
+DELETE FROM exchanges WHERE (role, context, peer, protocol_hash) IN
+    (SELECT role, context, peer, protocol_hash FROM exchanges INDEXED BY exchanges_of_peer
+     WHERE role = ?1 AND peer = ?2
+     ORDER BY state <> 'declined', changed_us, context, protocol_hash LIMIT ?3)
+RETURNING state <> 'declined'";
+
 const COLUMNS: &str = "protocol_hash, state, required, until_us, offer";
 
 /// An exchange with its place, for a person.
@@ -124,7 +139,7 @@ pub(super) fn forget(transaction: &Transaction<'_>, peer: &Peer) -> Result<usize
     Ok(transaction.execute("DELETE FROM exchanges WHERE peer = ?1", (&peer,))?)
 }
 
-/// A clock that was set back reopens no offer and no agreement.
+/// A clock that was set back reopens no offer and no agreement that had run out when anything was last written.
 fn latest(transaction: &Transaction<'_>, now: Instant) -> Result<Instant, LedgerError> {
     let high_water = Meta::read(transaction)?.high_water_us.and_then(Instant::from_timestamp_micros);
     Ok(high_water.map_or(now, |high_water| high_water.max(now)))
@@ -233,18 +248,12 @@ fn is_bound(transaction: &Transaction<'_>, of: &ConversationKey) -> Result<bool,
         .exists((peer_key(&of.peer), EVERYBODY))?)
 }
 
-/// Whether any exchange of the peer keeps prose out, in either role: one that is required, or one that has run out.
 fn is_required_anywhere(
     transaction: &Transaction<'_>,
     of: &ConversationKey,
     now: Instant,
 ) -> Result<bool, LedgerError> {
-    Ok(transaction
-        .prepare_cached(
-            "SELECT 1 FROM exchanges
-             WHERE role IN ('agent', 'client') AND peer = ?1 AND (required = 1 OR until_us <= ?2)",
-        )?
-        .exists((peer_key(&of.peer), micros(now)))?)
+    Ok(transaction.prepare_cached(KEEPS_PROSE_OUT)?.exists((peer_key(&of.peer), micros(now)))?)
 }
 
 /// Whether there is room for one more exchange of the conversation, made where it can be.
@@ -287,12 +296,7 @@ fn has_room(transaction: &Transaction<'_>, of: &ConversationKey) -> Result<bool,
 /// Forgets exchanges of a peer: those that were declined first, then the oldest. It binds the peer if any of them was not
 /// declined: also an optional offer that is open keeps our own prose back, and one that nobody remembers would not.
 fn forget_oldest(transaction: &Transaction<'_>, role: Role, peer: &str) -> Result<(), LedgerError> {
-    let mut statement = transaction.prepare_cached(
-        "DELETE FROM exchanges WHERE (role, context, peer, protocol_hash) IN
-             (SELECT role, context, peer, protocol_hash FROM exchanges WHERE role = ?1 AND peer = ?2
-              ORDER BY state <> 'declined', changed_us, context, protocol_hash LIMIT ?3)
-         RETURNING state <> 'declined'",
-    )?;
+    let mut statement = transaction.prepare_cached(FORGET_OLDEST)?;
     let forgotten = statement
         .query_map((role.as_str(), peer, FORGOTTEN_AT_ONCE as i64), |row| row.get::<_, bool>(0))?
         .collect::<Result<Vec<_>, _>>()?;
@@ -338,4 +342,95 @@ fn place(of: &ConversationKey) -> (&'static str, String, String) {
 /// A peer as stored: `=` and its identity, or `-` for nobody's. An empty identity is nobody's, however it was written.
 fn peer_key(peer: &Peer) -> String {
     if peer.is_authenticated() { format!("={}", peer.as_str()) } else { "-".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(connection: &Connection, sql: &str) -> String {
+        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let unset = vec![0; statement.parameter_count()];
+        let rows =
+            statement.query_map(rusqlite::params_from_iter(unset), |row| row.get::<_, String>(3)).unwrap();
+        rows.collect::<Result<Vec<_>, _>>().unwrap().join("; ")
+    }
+
+    /// What a peer of a thousand exchanges, or a ledger that is full of them, costs a decision.
+    #[test]
+    fn no_query_reads_more_exchanges_than_it_asks_for() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(super::super::schema::CONVERSATION_TABLES).unwrap();
+        let keeps_out = plan(&connection, KEEPS_PROSE_OUT);
+        for half in
+            ["(role=? AND peer=? AND required=?);", "(role=? AND peer=? AND required=? AND until_us<?)"]
+        {
+            assert!(format!("{keeps_out};").contains(half), "{keeps_out}");
+        }
+        let forget = plan(&connection, FORGET_OLDEST);
+        assert!(forget.contains("exchanges_of_peer (role=? AND peer=?)"), "{forget}");
+        for plan in [keeps_out, forget] {
+            assert!(!plan.contains("SCAN"), "{plan}");
+        }
+    }
+
+    const FULL: &str = "\
+        WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 65535)
+        INSERT INTO exchanges SELECT 'agent', '=c' || i, '=' || PEER, 'sha256:' || printf('%064x', 1),
+            'active', 0, 9000000000000000, NULL, i FROM n";
+
+    fn ledger(fill: &str) -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(super::super::schema::FIRST_TABLES).unwrap();
+        connection.execute_batch(super::super::schema::CONVERSATION_TABLES).unwrap();
+        connection.execute_batch("INSERT INTO meta VALUES (1, 'l', 'd', NULL, NULL)").unwrap();
+        connection.execute_batch(fill).unwrap();
+        connection
+    }
+
+    fn bound(transaction: &Transaction<'_>, peer: &str) -> bool {
+        let of = ConversationKey { role: Role::Agent, peer: peer.into(), context: None };
+        is_bound(transaction, &of).unwrap()
+    }
+
+    fn offered(transaction: &Transaction<'_>, peer: &str) -> Negotiated {
+        let of = ConversationKey { role: Role::Agent, peer: peer.into(), context: Some("new".into()) };
+        let hash = format!("sha256:{}", "a".repeat(64)).parse().unwrap();
+        let step: Step<'_> =
+            &mut |before| Some(Exchange::offered_by_peer(before, true, false, Instant::MAX_UTC));
+        negotiate(transaction, &of, &hash, Instant::UNIX_EPOCH, step).unwrap()
+    }
+
+    #[test]
+    fn a_full_ledger_takes_room_from_the_peer_that_holds_the_most() {
+        let mut connection =
+            ledger(&FULL.replace("PEER", "(CASE WHEN i < 1000 THEN 'large' ELSE i / 64 END)"));
+        let transaction = connection.transaction().unwrap();
+        assert!(matches!(offered(&transaction, "new"), Negotiated::Settled(_)));
+        assert_eq!(of_peer(&transaction, "agent", "=large").unwrap(), 1_000 - FORGOTTEN_AT_ONCE);
+        assert!(bound(&transaction, "large") && !bound(&transaction, "new") && !bound(&transaction, "900"));
+        assert_eq!(of_peer(&transaction, "agent", "=900").unwrap(), 64);
+    }
+
+    /// As many identities as there is room: a new peer finds none, and what could not be kept may have been required.
+    #[test]
+    fn where_all_peers_hold_one_exchange_each_a_new_one_is_bound() {
+        let mut connection = ledger(&FULL.replace("PEER", "i"));
+        let transaction = connection.transaction().unwrap();
+        assert_eq!(offered(&transaction, "new"), Negotiated::Full);
+        assert!(bound(&transaction, "new") && !bound(&transaction, "7"));
+    }
+
+    #[test]
+    fn a_peer_that_is_bound_already_does_not_bind_everybody() {
+        let fill = "\
+            WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 65535)
+            INSERT INTO bound_peers SELECT 'agent', '=' || i FROM n";
+        let mut connection = ledger(fill);
+        let transaction = connection.transaction().unwrap();
+        bind(&transaction, Role::Agent, "=7").unwrap();
+        assert!(!bound(&transaction, "somebody"));
+        bind(&transaction, Role::Agent, "=one-more").unwrap();
+        assert!(bound(&transaction, "somebody"));
+    }
 }
