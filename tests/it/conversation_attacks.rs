@@ -239,14 +239,34 @@ fn a_declined_required_offer_is_followed_by_the_protocol_or_by_nothing() {
     assert!(matches!(side.answered(&there, &loose(), true), Exchange::Active(active) if active.required()));
 }
 
+/// A ledger in a file that goes away with the test.
+struct File(std::path::PathBuf);
+
+impl File {
+    fn new() -> (Self, Side) {
+        let path = std::env::temp_dir().join(format!("writgate-{}.ledger", uuid::Uuid::new_v4()));
+        let ledger = SqliteLedger::create(&path, DOMAIN, true, noon(), TimeDelta::seconds(60)).unwrap();
+        (Self(path), Side::on(Arc::new(ledger), ""))
+    }
+
+    fn another_process(&self) -> Side {
+        Side::on(Arc::new(SqliteLedger::open(&self.0, DOMAIN, TimeDelta::seconds(60)).unwrap()), "")
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        for suffix in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(format!("{}{suffix}", self.0.display()));
+        }
+    }
+}
+
 /// Two processes on one file: what one has recorded holds for the other at once.
 #[test]
 fn two_processes_of_one_ledger_keep_one_state() {
-    let path = std::env::temp_dir().join(format!("writgate-{}.ledger", uuid::Uuid::new_v4()));
-    let skew = TimeDelta::seconds(60);
-    let first = Arc::new(SqliteLedger::create(&path, DOMAIN, true, noon(), skew).unwrap());
-    let second = Arc::new(SqliteLedger::open(&path, DOMAIN, skew).unwrap());
-    let (one, two) = (Side::on(first, ""), Side::on(second, ""));
+    let (file, one) = File::new();
+    let two = file.another_process();
     let there = key(Role::Client, "p", HOME);
     assert!(two.engine.natural_language(&there).is_ok());
     one.engine.offer(&there, offer_of(&loose(), false)).unwrap();
@@ -254,9 +274,35 @@ fn two_processes_of_one_ledger_keep_one_state() {
     two.engine.offer(&there, offer_of(&loose(), true)).unwrap();
     assert!(matches!(one.answered(&there, &loose(), false), Exchange::Aborted(_)));
     assert_eq!(refused(two.engine.natural_language(&there)), Reason::ProtocolRequired);
-    drop((one, two));
-    for suffix in ["", "-wal", "-shm"] {
-        let _ = std::fs::remove_file(format!("{}{suffix}", path.display()));
+}
+
+/// A row that contradicts itself is not read for the looser of its two meanings: nothing goes on in its conversation.
+#[test]
+fn a_row_that_was_edited_by_hand_refuses_its_conversation() {
+    let open = key(Role::Agent, "p", HOME);
+    for edit in [
+        "state = 'declined'",
+        "state = 'declined', required = 0",
+        "state = 'aborted', required = 0",
+        "state = 'active'",
+        "required = 0",
+        "until_us = NULL",
+        "offer = NULL",
+        "offer = '{}'",
+        "offer = replace(offer, '\"required\":true', '\"required\":false')",
+        "protocol_hash = 'sha256:' || printf('%064x', 1)",
+        "protocol_hash = 'sha256:'",
+    ] {
+        let (file, side) = File::new();
+        side.engine.offer(&open, offer_of(&loose(), true)).unwrap();
+        let raw = rusqlite::Connection::open(&file.0).unwrap();
+        assert_eq!(raw.execute(&format!("UPDATE exchanges SET {edit}"), ()).unwrap(), 1, "{edit}");
+        assert_eq!(side.prose(&open), Some(Reason::LedgerUnavailable), "{edit}");
+        let turned = key(Role::Client, "p", HOME);
+        for with in [&open, &turned] {
+            assert_eq!(refused(side.engine.natural_language(with)), Reason::LedgerUnavailable, "{edit}");
+        }
+        assert_eq!(side.prose(&key(Role::Agent, "q", ELSEWHERE)), None, "others go on");
     }
 }
 

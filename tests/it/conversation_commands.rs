@@ -81,9 +81,9 @@ fn a_declined_optional_offer_lets_prose_go_on() {
     let offered = client.offer(&[]);
     // The agent does not speak it.
     let text = std::fs::read_to_string(agent.folder.path("writgate.toml")).unwrap();
-    let end = text.find("[[protocols]]").unwrap();
-    let begin = text.find("\n[ledger]").unwrap();
-    agent.folder.write("writgate.toml", &format!("{}{}", &text[..end], &text[begin..]));
+    let (before, _) = text.split_once("[[protocols]]").unwrap();
+    let (_, after) = text.split_once("\n[ledger]").unwrap();
+    agent.folder.write("writgate.toml", &format!("{before}\n[ledger]{after}"));
     let answered = agent.receive(&offered.stdout, &[]);
     assert_eq!(
         (answered.status, answered.stderr.trim()),

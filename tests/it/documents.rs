@@ -199,7 +199,6 @@ fn each_statement_has_a_test_or_the_reason_why_there_is_none() {
 
 /// A reason why no test can exist is not that it is yet to be written.
 #[test]
-#[ignore = "until issue 4's rows land"]
 fn no_statement_waits_for_an_issue() {
     let document = read("docs/conformance.md");
     let waiting: Vec<_> = document
