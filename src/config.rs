@@ -347,7 +347,10 @@ fn check_protocol(document: &ProtocolDocument) -> Result<(), ConfigError> {
     let settings = &document.settings;
     let setting = || format!("protocols.{}", settings.hash);
     if settings.actions.is_empty() {
-        return Err(ConfigError::new(setting(), "carries no action class"));
+        return Err(ConfigError::new(
+            setting(),
+            "carries no action class: `classes` or `actions` says which",
+        ));
     }
     // A declared document is known to every conversation because the card lists it (PP-7), and the card lists each with
     // its source. Without one the two would differ, and intents would be taken that no client was told of.

@@ -145,7 +145,7 @@ macro_rules! reasons {
 
 reasons! {
     MessageTooLarge = 101, "MESSAGE_TOO_LARGE", Never, "The message is larger than this server reads.";
-    MessageMalformed = 102, "MESSAGE_MALFORMED", Never, "The message is not a well-formed A2A v1.0 message for one intent.";
+    MessageMalformed = 102, "MESSAGE_MALFORMED", Never, "The message is not a well-formed A2A v1.0 message with one intent, handshake or response.";
     LimitExceeded = 103, "LIMIT_EXCEEDED", Never, "The message holds more of something than this server judges.";
     ExtensionNotTagged = 104, "EXTENSION_NOT_TAGGED", AfterChange, "The message has an extension part but does not list the extension.";
     ExtensionNotActive = 105, "EXTENSION_NOT_ACTIVE", AfterChange, "The request did not activate the extension.";

@@ -127,7 +127,7 @@ impl CallerFacts {
     }
 
     /// The conversation that the message belongs to, where we are `role`.
-    pub(crate) fn conversation(&self, role: Role) -> ConversationKey {
+    pub fn conversation(&self, role: Role) -> ConversationKey {
         ConversationKey { role, peer: self.peer.clone(), context: self.context.clone() }
     }
 }

@@ -9,19 +9,21 @@ use crate::message::compose::{self, HandshakeDraft, HandshakeForm};
 use crate::protocol::ProtocolHash;
 use crate::protocol::conversation::{ConversationKey, Exchange, Role};
 use crate::protocol::handshake::{Handshake, ProtocolSource, UpgradeOffer};
-use crate::refusal::Refusal;
+use crate::refusal::{Reason, Refusal};
 use crate::request::{Actor, CallerFacts, MessageInput, Peer};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Offer a Protocol Document: records the offer, then prints the message to send
+    /// Offer a Protocol Document: records the offer, then prints the message to send. Exit 0 it is to be sent, or agreed
+    /// already, 1 refused
     Offer(OfferArguments),
-    /// Take in a peer's message: judges an offer and prints the answer to send, or settles an offer of ours. Exit 0 the
-    /// protocol is agreed, 1 refused or declined, 3 the message is prose and nothing forbids it
+    /// Take in a peer's message, but for an intent, which is for `decide`: judges an offer and prints the answer to send, or
+    /// settles an offer of ours. Exit 0 the protocol is agreed, 1 refused, or not agreed, 3 the message is prose and nothing
+    /// forbids it
     Receive(ReceiveArguments),
-    /// Whether we may go on in natural language: exit 0 yes, 1 no
+    /// Whether we may go on in natural language: exit 0 yes, 1 no, 2 could not run
     Prose(Place),
     /// List what was offered and agreed, as the ledger has it
     List {
@@ -46,10 +48,10 @@ pub(crate) struct Place {
     /// The configuration file
     #[arg(long, default_value = "writgate.toml")]
     config: PathBuf,
-    /// What we are
+    /// What we are. Either may offer
     #[arg(long)]
     role: RoleName,
-    /// The peer's transport identity; empty if nobody authenticated it
+    /// The peer's transport identity, as `decide --peer` has it; empty if nobody authenticated it
     #[arg(long)]
     peer: String,
     /// The effective context
@@ -91,9 +93,9 @@ pub(crate) struct ReceiveArguments {
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum RoleName {
-    /// The offering agent, which is the A2A server
+    /// The A2A server (the extension's "offering agent")
     Agent,
-    /// The consuming client
+    /// The A2A client (the extension's "consuming client")
     Client,
 }
 
@@ -119,9 +121,11 @@ pub(crate) fn run(command: &Command) -> Outcome {
             Err(refusal) => Ok(refused(&refusal)),
         },
         Command::List { config } => {
-            for listed in ledger(config)?.conversations()? {
-                print(&listed);
+            let conversations = ledger(config)?.conversations()?;
+            if conversations.is_empty() {
+                note(format_args!("nothing was offered and nothing is agreed"));
             }
+            conversations.iter().for_each(print);
             Ok(Exit::Success)
         }
         Command::Forget { config, peer } => {
@@ -172,9 +176,9 @@ fn receive(arguments: &ReceiveArguments) -> Outcome {
     match engine.receive(place.key().role, MessageInput::Bytes(octets), facts) {
         Ok(Received::Offer { answer, exchange, .. }) => {
             place.print(Handshake::Response(answer), arguments.form)?;
-            Ok(settled(&engine, place, &exchange))
+            Ok(settled(&engine, &place.key(), &exchange))
         }
-        Ok(Received::Answer { exchange, .. }) => Ok(settled(&engine, place, &exchange)),
+        Ok(Received::Answer { exchange, .. }) => Ok(settled(&engine, &place.key(), &exchange)),
         Ok(Received::Prose(_)) => {
             note(format_args!("prose: nothing in it may have effects that bear on security"));
             Ok(Exit::NotOurs)
@@ -183,10 +187,9 @@ fn receive(arguments: &ReceiveArguments) -> Outcome {
     }
 }
 
-/// The state, beside a message on standard output. A declined offer is one of perhaps several exchanges: whether prose may
-/// go on is asked of the whole conversation.
-fn settled(engine: &Engine, place: &Place, exchange: &Exchange) -> Exit {
-    let prose = match engine.natural_language(&place.key()) {
+/// The state, beside a message on standard output. Leave for prose is the conversation's, not this exchange's alone.
+fn settled(engine: &Engine, with: &ConversationKey, exchange: &Exchange) -> Exit {
+    let prose = match engine.natural_language(with) {
         Ok(_) => "natural language may go on",
         Err(_) if exchange.required() => "prose is refused here",
         Err(_) => "no leave for prose",
@@ -196,7 +199,11 @@ fn settled(engine: &Engine, place: &Place, exchange: &Exchange) -> Exit {
 }
 
 fn refused(refusal: &Refusal) -> Exit {
-    note(format_args!("{}\n  {}", output::refused(refusal), output::advice(refusal.reason())));
+    let advice = match refusal.reason() {
+        Reason::ProtocolRequired => "`writgate conversation list` shows what keeps prose out.",
+        reason => output::advice(reason),
+    };
+    note(format_args!("{}\n  {advice}", output::refused(refusal)));
     Exit::Refused
 }
 
@@ -228,7 +235,7 @@ fn ledger(config: &std::path::Path) -> Result<SqliteLedger, Failure> {
     let config = file.load(chrono::Utc::now())?;
     let path = file.ledger_path();
     SqliteLedger::open(&path, config.default_domain(), config.skew())
-        .map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))
+        .map_err(|cause| output::no_ledger(&path, &cause))
 }
 
 impl Place {

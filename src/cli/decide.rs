@@ -68,16 +68,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         return evaluate(arguments, config, message, facts, now);
     }
     let path = file.ledger_path();
-    let ledger =
-        SqliteLedger::open(&path, config.default_domain(), config.skew()).map_err(|cause| {
-            match path.exists() {
-                true => Failure::new(format!("{}: {cause}", path.display())),
-                false => Failure::new(format!(
-                    "{}: there is no ledger; make one with `writgate ledger init`",
-                    path.display()
-                )),
-            }
-        })?;
+    let ledger = SqliteLedger::open(&path, config.default_domain(), config.skew())
+        .map_err(|cause| output::no_ledger(&path, &cause))?;
     let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
     let asked = arguments.explain.then(|| (message.clone(), facts.clone()));
     let decided = engine.decide(message, facts);

@@ -69,7 +69,7 @@ enum Command {
     /// Protocol Documents
     #[command(subcommand)]
     Protocol(protocol::Command),
-    /// Negotiations with other agents: offer, answer, look at
+    /// Agree on a Protocol Document with another agent: offer, take in, look at
     #[command(subcommand)]
     Conversation(conversation::Command),
     /// Signing keys
@@ -86,7 +86,7 @@ enum Command {
     /// Status lists, for issuers: sign one, revoke, suspend
     #[command(subcommand)]
     Status(status::Command),
-    /// Documents that were retrieved: status lists, did:web and WebID documents
+    /// Documents that were retrieved: status lists, did:web, WebID and Protocol Documents
     #[command(subcommand)]
     Source(source::Command),
     /// Conformance vectors

@@ -5,6 +5,7 @@ use crate::audit::{DecisionReportV1, HopReport, ReportBody, instant_text};
 use crate::config::ConfigFile;
 use crate::decision::{Decision, Obligation};
 use crate::explain::Explanation;
+use crate::ledger::LedgerError;
 use crate::refusal::{Evidence, Reason, Refusal, Retry, Stage};
 use crate::request::Instant;
 use std::collections::BTreeSet;
@@ -252,13 +253,32 @@ pub(crate) fn short(iri: &str) -> String {
 
 /// What a sender can do about it, for a person.
 pub(crate) fn advice(reason: Reason) -> &'static str {
-    if reason == Reason::ChallengeUnknown {
-        return "Give the server's own challenge, 16 octets or more and not the bound one, with --challenge.";
+    match (reason, reason.retry()) {
+        (Reason::ChallengeUnknown, _) => {
+            "Give the server's own challenge, 16 octets or more and not the bound one, with --challenge."
+        }
+        (Reason::WrongKind, _) => {
+            "An intent is for `writgate decide`, an offer or its answer for `writgate conversation receive`, a response \
+             for `writgate message check-response`."
+        }
+        (Reason::UnknownProtocol, _) => {
+            "A document must be configured here, and be declared on the card or agreed with this peer in this context: \
+             `writgate conversation list` shows what is."
+        }
+        (_, Retry::Never) => "Sending this message again can never help.",
+        (_, Retry::AfterChange) => "Another message, paper or agreement is needed.",
+        (_, Retry::Later) => "The same message may pass later.",
     }
-    match reason.retry() {
-        Retry::Never => "Sending this message again can never help.",
-        Retry::AfterChange => "Another message, paper or agreement is needed.",
-        Retry::Later => "The same message may pass later.",
+}
+
+/// Why a ledger could not be opened, and how to get one that is not there.
+pub(crate) fn no_ledger(path: &Path, cause: &LedgerError) -> Failure {
+    match path.exists() {
+        true => Failure::new(format!("{}: {cause}", path.display())),
+        false => Failure::new(format!(
+            "{}: there is no ledger; make one with `writgate ledger init`",
+            path.display()
+        )),
     }
 }
 

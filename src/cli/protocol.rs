@@ -3,7 +3,7 @@
 use super::{Exit, Failure, Outcome, output};
 use crate::config::media_type_of;
 use crate::limits::Limits;
-use crate::protocol::{ActionClasses, ProtocolDocument, ProtocolHash, Severity};
+use crate::protocol::{ActionClasses, Finding, ProtocolDocument, ProtocolHash, Severity};
 use crate::rdf::{RdfMediaType, parse_graph};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -99,12 +99,22 @@ fn reviewed(review: &crate::protocol::Review) -> String {
         let about = finding.shape().map(|shape| format!("{}: ", output::escaped(shape))).unwrap_or_default();
         let _ = write!(
             text,
-            "\n{severity}: {about}{}\n  {}",
+            "\n{severity} ({}): {about}{}\n  {}",
+            kind(finding),
             output::escaped(finding.sentence()),
             finding.advice()
         );
     }
     text
+}
+
+/// The kind as `--json` and `docs/review.md` have it.
+fn kind(finding: &Finding) -> String {
+    match serde_json::to_value(finding.kind()) {
+        Ok(serde_json::Value::String(kind)) => kind,
+        Ok(other) => other.to_string(),
+        Err(cause) => cause.to_string(),
+    }
 }
 
 fn media_type(file: &Path) -> Result<&'static str, Failure> {

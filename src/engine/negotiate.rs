@@ -6,14 +6,15 @@
 use super::Engine;
 use crate::decision::NotOurs;
 use crate::ledger::{LedgerError, Negotiated};
-use crate::message::UnjudgedPart;
 use crate::message::admit::check_prose;
 use crate::message::handshake::{self, HandshakeMessage, Received as Read};
+use crate::message::{MessageKind, UnjudgedPart};
 use crate::protocol::ProtocolHash;
 use crate::protocol::conversation::{ConversationKey, Exchange, NaturalLanguage, Offered, Role};
 use crate::protocol::handshake::{Handshake, UpgradeOffer, UpgradeResponse};
 use crate::refusal::{Reason, Refusal, Stage};
 use crate::request::{CallerFacts, Instant, MessageInput, Peer, Request, Snapshot};
+use crate::vocab::EXTENSION;
 use chrono::TimeDelta;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -55,6 +56,14 @@ pub enum Received {
 }
 
 impl Engine {
+    /// Which call a message is for: what a server asks first, of every message.
+    ///
+    /// # Errors
+    /// `MESSAGE_TOO_LARGE`, `MESSAGE_MALFORMED`, `LIMIT_EXCEEDED`
+    pub fn kind_of(&self, message: &MessageInput) -> Result<MessageKind, Refusal> {
+        MessageKind::of(message, &self.config.limits)
+    }
+
     /// Makes an offer of a document that is pinned here, and records it before it is sent. It is required if `offer` says
     /// so, if the document bears on security here, or if it was ever required in this conversation.
     ///
@@ -91,8 +100,9 @@ impl Engine {
     /// # Errors
     /// What stage 1 refuses; `WRONG_KIND` for an intent or a response; `HANDSHAKE_MALFORMED`; `PROTOCOL_REQUIRED` for prose
     /// where a protocol is required; `UNKNOWN_PROTOCOL` for an answer to no offer, or in another peer's context;
-    /// `EXTENSION_NOT_ACTIVE` without activation, which for a client ends every offer that is open here (ACT-4);
-    /// `LIMIT_EXCEEDED`, `LEDGER_UNAVAILABLE`, `INTERNAL`. None of them relaxes anything.
+    /// `EXTENSION_NOT_ACTIVE` without activation; `LIMIT_EXCEEDED`, `LEDGER_UNAVAILABLE`, `INTERNAL`. None of them relaxes
+    /// anything: an offer that such a message should have answered stays open until it ends. Where we are the client and
+    /// the activation was not echoed, every open offer has ended, whatever the message carries.
     pub fn receive(
         &self,
         role: Role,
@@ -106,14 +116,11 @@ impl Engine {
 
     fn take_in(&self, role: Role, message: MessageInput, facts: CallerFacts) -> Result<Received, Refusal> {
         let with = facts.conversation(role);
-        let read = match handshake::read(&message, &facts, &self.config.limits) {
-            Err(refusal) if role == Role::Client && refusal.reason() == Reason::ExtensionNotActive => {
-                self.give_up(&with)?;
-                return Err(refusal);
-            }
-            read => read?,
-        };
-        match read {
+        // A peer that did not echo the activation is one without the extension, whatever it says (ACT-4).
+        if role == Role::Client && !facts.activated.contains(EXTENSION) {
+            self.give_up(&with)?;
+        }
+        match handshake::read(&message, &facts, &self.config.limits)? {
             Read::Handshake(message) => {
                 self.check_key(&with)?;
                 let HandshakeMessage { handshake, unjudged } = *message;
@@ -146,8 +153,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Leave to say something in natural language in this conversation. There is none while an offer is open, a protocol is
-    /// active, or an exchange was aborted, with this peer in this context in either role; none for a peer of which so much
+    /// Leave to say something in natural language in this conversation, for [`crate::message::compose::prose`]. There
+    /// is none while an offer is open, a protocol is active, or an exchange was aborted, with this peer in this context in either role; none for a peer of which so much
     /// was forgotten that one of these may have been among it; and none for a peer of which a protocol is required
     /// elsewhere, where the configuration says so.
     ///

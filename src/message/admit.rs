@@ -119,7 +119,7 @@ fn is_active(facts: &CallerFacts) -> bool {
 
 /// Brings both inputs to one form. A typed message is written by its own types and read back strictly, so that its
 /// bounds and rules are the same.
-fn read_form(message: &MessageInput, limits: &Limits) -> Result<Form, Refusal> {
+pub(super) fn read_form(message: &MessageInput, limits: &Limits) -> Result<Form, Refusal> {
     let value = match message {
         MessageInput::Bytes(octets) => strict_json::read(octets, limits),
         MessageInput::Typed(message) => {

@@ -94,12 +94,11 @@ pub fn handshake(draft: &HandshakeDraft) -> Result<Value, HandshakeError> {
     Ok(tagged(id, (context.as_deref(), task.as_deref()), *role, vec![part]))
 }
 
-/// The JSON of an A2A v1.0 `Message` in natural language, in the conversation that the leave is for. So where prose is
-/// forbidden there is nothing to send, and leave for one conversation is none for another.
+/// The JSON of an A2A v1.0 `Message` in natural language. It takes the leave of the conversation that it is said in, and is
+/// said in no other: where prose is forbidden there is nothing to send.
 pub fn prose(id: &str, text: &str, leave: NaturalLanguage) -> Value {
-    let with = leave.with();
-    let parts = vec![json!({ "text": text })];
-    Value::Object(message_of(id, (with.context.as_deref(), None), with.role, parts))
+    let of = leave.conversation();
+    Value::Object(message_of(id, (of.context.as_deref(), None), of.role, vec![json!({ "text": text })]))
 }
 
 fn tagged(id: &str, (context, task): (Option<&str>, Option<&str>), role: Role, parts: Vec<Value>) -> Value {

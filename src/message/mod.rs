@@ -11,6 +11,7 @@ pub(crate) mod digest;
 pub(crate) mod form;
 pub(crate) mod handshake;
 pub(crate) mod intent;
+mod kind;
 pub(crate) mod response;
 pub(crate) mod strict_json;
 pub(crate) mod target;
@@ -20,6 +21,7 @@ mod testing;
 pub(crate) use action::ActionsUnderTest;
 pub use digest::Digest;
 pub(crate) use intent::IntentGraph;
+pub use kind::MessageKind;
 pub use response::{ResponseFacts, ResponseInput};
 
 use crate::rdf::RdfMediaType;

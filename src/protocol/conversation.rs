@@ -1,11 +1,173 @@
 //! What became of an offer: one exchange for each (peer, effective context, protocol hash, role).
 //!
 //! The machine is pure: a state and what happened give the next state. The ledger keeps the state and runs the machine
-//! within its transaction. States are types, and prose is a value that only the engine gives: a [`NaturalLanguage`] comes
-//! from a conversation in which each exchange is [`Declined`], or without any, and from nothing else.
+//! within its transaction. States are types, and leave for prose is a value: a [`NaturalLanguage`] comes from a
+//! conversation in which every exchange is [`Declined`], or that has none, and from nothing else.
 //!
 //! INVARIANT: an exchange that was once required stays so. Every way out of the ordinary (expiry, a late, second,
 //! contradictory or crossing message, giving up) leads to a state that is required. So once required, never prose.
+//!
+//! # An agent server, and its client
+//!
+//! One turn of each, under a document that the card does not declare. [`Engine::kind_of`](crate::Engine::kind_of) says
+//! which call a message is for.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use serde_json::{Value, json};
+//! use writgate::card::{PeerExtension, activation};
+//! use writgate::message::compose::{self, HandshakeDraft, HandshakeForm};
+//! use writgate::message::{MessageKind, ResponseFacts, ResponseInput};
+//! use writgate::protocol::ProtocolHash;
+//! use writgate::protocol::conversation::{ConversationKey, Exchange, Role};
+//! use writgate::protocol::handshake::Handshake;
+//! use writgate::{A2aError, Actor, CallerFacts, Decision, Engine, MessageInput, Offer, Received};
+//!
+//! /// The message that carries a handshake.
+//! fn handshake(key: &ConversationKey, handshake: Handshake) -> Result<Value, A2aError> {
+//!     let (id, context) = (uuid::Uuid::new_v4().to_string(), key.context.clone());
+//!     let draft = HandshakeDraft { id, context, task: None, role: key.role, handshake, form: HandshakeForm::Json };
+//!     compose::handshake(&draft).map_err(|_| A2aError::internal())
+//! }
+//!
+//! /// The agent server answers a message. `header` is the request's `A2A-Extensions`, and the rest of `facts` is what the
+//! /// server knows too: whom it authenticated, the context, the challenge that it gave out.
+//! fn serve(engine: &Engine, header: &str, message: Vec<u8>, mut facts: CallerFacts) -> Result<Value, A2aError> {
+//!     facts.activated = activation([header]).map(str::to_owned).into_iter().collect();
+//!     let message = MessageInput::Bytes(message);
+//!     if engine.kind_of(&message).map_err(|refusal| refusal.to_a2a())? != MessageKind::Handshake {
+//!         return decide(engine, message, facts); // An intent, or prose. What is for a client is refused there.
+//!     }
+//!     let key = facts.conversation(Role::Agent);
+//!     match engine.receive(Role::Agent, message, facts).map_err(|refusal| refusal.to_a2a())? {
+//!         // The answer is in the ledger: send it. Whether it says yes was decided by the configuration.
+//!         Received::Offer { answer, .. } => handshake(&key, Handshake::Response(answer)),
+//!         // An offer of ours was answered; the ledger has it, and there is nothing to say.
+//!         Received::Answer { .. } => Ok(Value::Null),
+//!         Received::Prose(_) => Err(A2aError::internal()), // It was a handshake.
+//!     }
+//! }
+//!
+//! /// The agent server decides an intent, acts, and checks what it is about to answer; to prose it answers in prose.
+//! fn decide(engine: &Engine, message: MessageInput, facts: CallerFacts) -> Result<Value, A2aError> {
+//!     let response = ResponseFacts { activated: facts.activated.clone(), context: facts.context.clone() };
+//!     let key = facts.conversation(Role::Agent);
+//!     let decided = engine.decide(message, facts);
+//!     let permit = match decided.decision {
+//!         Decision::Allow(permit) => permit,
+//!         Decision::Refuse(refusal) => return Err(refusal.to_a2a()),
+//!         // Nothing that bears on security may follow from it, and to answer in prose takes leave.
+//!         Decision::NotOurs(_) => {
+//!             let leave = engine.natural_language(&key).map_err(|refusal| refusal.to_a2a())?;
+//!             return Ok(compose::prose("a-1", "We speak RDF here.", leave));
+//!         }
+//!     };
+//!     let duties = permit.obligations().clone(); // Accepting is a promise: look at them first.
+//!     let actions = permit.accept(&duties, chrono::Utc::now()).map_err(|_| A2aError::internal())?;
+//!     let done: String = actions.iter().map(|it| format!("<{}> a <urn:example:Read> .\n", it.target)).collect();
+//!     let hash = decided.report.body.protocol_hash.unwrap_or_default();
+//!     let answer = json!({
+//!         "messageId": "r-1", "contextId": response.context, "role": "ROLE_AGENT",
+//!         "extensions": ["https://w3id.org/jeswr/a2a-rdf/v1"],
+//!         "parts": [{ "text": done, "mediaType": "text/turtle", "metadata": {
+//!             "https://w3id.org/jeswr/a2a-rdf/v1/kind": "intent-response",
+//!             "https://w3id.org/jeswr/a2a-rdf/v1/protocolHash": hash,
+//!         }}],
+//!     });
+//!     // Refused: our own fault, of which the client learns nothing.
+//!     let hash = hash.parse().map_err(|_| A2aError::internal())?;
+//!     let octets = ResponseInput::MessageBytes(answer.to_string().into_bytes());
+//!     engine.check_response(&octets, &hash, &response).map_err(|_| A2aError::internal())?;
+//!     Ok(answer)
+//! }
+//!
+//! /// What the client may send next.
+//! enum Next { Intent, Offer(Value), Prose(Value), Nothing }
+//!
+//! /// The client, before it says anything: skip the handshake or make an offer.
+//! fn begin(
+//!     engine: &Engine, card: &[u8], key: &ConversationKey, hash: &ProtocolHash,
+//! ) -> Result<Next, Box<dyn std::error::Error>> {
+//!     match PeerExtension::of_card(card, engine.config().limits())? {
+//!         // Baseline A2A: no intents. Prose as far as nothing is open or agreed.
+//!         None => return Ok(in_words(engine, key)),
+//!         Some(peer) if peer.may_skip_handshake(hash) => return Ok(Next::Intent),
+//!         Some(_) => {}
+//!     }
+//!     let document = engine.config().protocols().find(hash).ok_or("no such document")?;
+//!     let offer = document.offer(false).ok_or("the document has no source")?;
+//!     Ok(match engine.offer(key, offer).map_err(|refusal| refusal.reason().sentence())? {
+//!         Offer::Send(offered) => Next::Offer(handshake(key, Handshake::Offer(offered.offer().clone()))
+//!             .map_err(|error| error.message())?),
+//!         Offer::Agreed => Next::Intent,
+//!     })
+//! }
+//!
+//! /// The client judges the answer. `header` is what the agent echoed.
+//! fn judge(engine: &Engine, header: &str, message: Vec<u8>, key: &ConversationKey) -> Next {
+//!     let mut facts = CallerFacts::new("", Actor::Unauthenticated, ""); // A client gave out no challenge.
+//!     (facts.peer, facts.context) = (key.peer.clone(), key.context.clone());
+//!     facts.activated = activation([header]).map(str::to_owned).into_iter().collect();
+//!     match engine.receive(Role::Client, MessageInput::Bytes(message), facts) {
+//!         Ok(Received::Answer { exchange: Exchange::Active(_), .. }) => Next::Intent,
+//!         // Of this exchange alone: leave for prose is the whole conversation's.
+//!         Ok(Received::Answer { exchange: Exchange::Declined(_), .. }) => in_words(engine, key),
+//!         // Aborted, no answer to our offer, or refused. `give_up` where the client waits no longer.
+//!         Ok(_) | Err(_) => Next::Nothing,
+//!     }
+//! }
+//!
+//! /// The client takes in what was answered to its intent: RDF that conforms to the document, or nothing.
+//! fn learn(engine: &Engine, header: &str, message: Vec<u8>, key: &ConversationKey, hash: &ProtocolHash) -> bool {
+//!     let activated = activation([header]).map(str::to_owned).into_iter().collect();
+//!     let facts = ResponseFacts { activated, context: key.context.clone() };
+//!     engine.check_response(&ResponseInput::MessageBytes(message), hash, &facts).is_ok()
+//! }
+//!
+//! /// Leave is asked for when something is to be said, and used at once.
+//! fn in_words(engine: &Engine, key: &ConversationKey) -> Next {
+//!     match engine.natural_language(key) {
+//!         Ok(leave) => Next::Prose(compose::prose("m-1", "Please read it.", leave)),
+//!         Err(_) => Next::Nothing,
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # use writgate::{ConfigFile, SystemClock, ledger::SqliteLedger, worked_example::{Intent, World}};
+//! # let engine = |more: &str| -> Result<Engine, Box<dyn std::error::Error>> {
+//! #     let folder = std::env::temp_dir().join(format!("writgate-loop-{}", uuid::Uuid::new_v4()));
+//! #     std::fs::create_dir(&folder)?;
+//! #     let repository = format!("\"{}/", std::env::current_dir()?.display());
+//! #     let text = std::fs::read_to_string("vectors/writgate.toml")?.replace("\"../", &repository);
+//! #     std::fs::write(folder.join("writgate.toml"), text.replace("declared = true", more))?;
+//! #     let config = ConfigFile::read(&folder.join("writgate.toml"))?.load(chrono::Utc::now())?;
+//! #     std::fs::remove_dir_all(&folder)?;
+//! #     let ledger = SqliteLedger::in_memory_first(config.default_domain(), config.skew())?;
+//! #     Ok(Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?)
+//! # };
+//! # let (server, client) = (engine("declared = false")?, engine("declared = false")?);
+//! # let world = World::open(std::path::Path::new("."))?;
+//! let ours = "https://w3id.org/jeswr/a2a-rdf/v1";
+//! let card = json!({ "capabilities": { "extensions": [server.config().agent_extension()] } }).to_string();
+//! let hash: ProtocolHash = "sha256:4af1e70e42283872cbc0dd3a5eeaa1bd86adda728c993447bed8930d990ab509".parse()?;
+//! let to_server = ConversationKey {
+//!     role: Role::Client, peer: "https://agent.example/".into(), context: Some("ctx-1".to_owned()),
+//! };
+//! // The card declares nothing, so the client offers; the agent says yes, and the intent may follow.
+//! let Next::Offer(offer) = begin(&client, card.as_bytes(), &to_server, &hash)? else { panic!() };
+//! let answer = serve(&server, ours, offer.to_string().into_bytes(), world.facts()).map_err(|error| error.message())?;
+//! assert!(matches!(judge(&client, ours, answer.to_string().into_bytes(), &to_server), Next::Intent));
+//! let intent = world.ask(Intent::grant_bob(), chrono::Utc::now())?.message()?;
+//! let response = serve(&server, ours, intent.to_string().into_bytes(), world.facts()).map_err(|error| error.message())?;
+//! assert!(learn(&client, ours, response.to_string().into_bytes(), &to_server, &hash));
+//! // From now on neither side says anything in prose.
+//! assert!(matches!(in_words(&client, &to_server), Next::Nothing));
+//! let prose = json!({ "messageId": "p-1", "role": "ROLE_USER", "parts": [{ "text": "Just do it." }] });
+//! let refused = serve(&server, "", prose.to_string().into_bytes(), world.facts());
+//! assert_eq!(refused.map_err(|error| error.codes().http), Err(400));
+//! # Ok(())
+//! # }
+//! ```
 
 use super::ProtocolHash;
 use super::handshake::{UpgradeOffer, UpgradeResponse, may_downgrade};
@@ -69,13 +231,7 @@ pub enum Exchange {
     Aborted(Aborted),
 }
 
-/// We offered, and there is no answer yet. No prose follows from it:
-///
-/// ```compile_fail,E0599
-/// fn prose(offered: writgate::protocol::conversation::Offered) {
-///     offered.natural_language();
-/// }
-/// ```
+/// We offered, and there is no answer yet. No prose follows from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offered {
     /// As it counts: required also where an earlier offer was, or the document bears on security here.
@@ -83,13 +239,7 @@ pub struct Offered {
     until: Instant,
 }
 
-/// The protocol was agreed. No prose follows from it:
-///
-/// ```compile_fail,E0599
-/// fn prose(active: writgate::protocol::conversation::Active) {
-///     active.natural_language();
-/// }
-/// ```
+/// The protocol was agreed. No prose follows from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Active {
     required: bool,
@@ -114,42 +264,41 @@ pub struct Declined(());
 
 /// The exchange is over: a required offer was declined, nobody answered in time, or the messages contradict each other.
 /// There is no retry in prose (SEC-6); the protocol may be offered again.
-///
-/// ```compile_fail,E0599
-/// fn prose(aborted: writgate::protocol::conversation::Aborted) {
-///     aborted.natural_language();
-/// }
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Aborted(());
 
-/// Leave to say one thing in natural language, in one conversation. It holds as of the instant at which it was given, so
-/// it is asked for when there is something to say, and not kept. Nobody but the engine gives it:
+/// Leave to go on in natural language, once, in one conversation. [`crate::Engine::natural_language`] gives it, after it has
+/// looked at every exchange there; nobody else can, and none is good for two messages:
 ///
 /// ```compile_fail,E0451
-/// fn leave(with: writgate::protocol::conversation::ConversationKey) {
-///     let leave = writgate::protocol::conversation::NaturalLanguage { with };
+/// use writgate::protocol::conversation::{ConversationKey, NaturalLanguage};
+/// fn forge(of: ConversationKey) -> NaturalLanguage {
+///     NaturalLanguage { of }
 /// }
+/// ```
+/// ```compile_fail,E0277
+/// fn copies<T: Clone>() {}
+/// copies::<writgate::protocol::conversation::NaturalLanguage>();
 /// ```
 #[derive(Debug, PartialEq, Eq)]
 pub struct NaturalLanguage {
-    with: ConversationKey,
+    of: ConversationKey,
 }
 
 impl NaturalLanguage {
-    /// Leave for a conversation whose exchanges are these: each of them must have been declined (DG-1). One without any
-    /// exchange is what two agents meet in.
+    /// Leave for a conversation whose exchanges are these: each of them must give it. One without any exchange is what
+    /// two agents meet in.
     pub(crate) fn after<'a>(
-        with: &ConversationKey,
+        of: &ConversationKey,
         exchanges: impl IntoIterator<Item = &'a Exchange>,
     ) -> Option<Self> {
-        let declined = exchanges.into_iter().all(|exchange| matches!(exchange, Exchange::Declined(_)));
-        declined.then(|| Self { with: with.clone() })
+        let all_declined = exchanges.into_iter().all(|exchange| exchange.lets_prose_go_on());
+        all_declined.then(|| Self { of: of.clone() })
     }
 
-    /// The conversation that the leave is for.
-    pub fn with(&self) -> &ConversationKey {
-        &self.with
+    /// The conversation that it is good for.
+    pub fn conversation(&self) -> &ConversationKey {
+        &self.of
     }
 }
 
@@ -280,6 +429,14 @@ impl Exchange {
             Self::Active(_) => "active",
             Self::Declined(_) => "declined",
             Self::Aborted(_) => "aborted",
+        }
+    }
+
+    /// Whether this exchange stands in the way of no prose of ours (DG-1). Each state is spelled out.
+    fn lets_prose_go_on(&self) -> bool {
+        match self {
+            Self::Declined(Declined(())) => true,
+            Self::Offered(_) | Self::Active(_) | Self::Aborted(_) => false,
         }
     }
 }

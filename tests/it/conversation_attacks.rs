@@ -211,14 +211,15 @@ fn prose_without_the_extension_answers_no_offer() {
     side.engine.offer(&there, offer_of(&loose(), false)).unwrap();
     let mut deaf = facts(&there);
     deaf.activated.clear();
-    let said = side.engine.receive(Role::Client, prose(Some(HOME), None), deaf.clone()).unwrap();
+    // Prose that comes with the echo leaves the offer open; prose without it ends the offer (ACT-4), and is refused.
+    let said = side.engine.receive(Role::Client, prose(Some(HOME), None), facts(&there)).unwrap();
     assert!(matches!(said, Received::Prose(_)));
     assert!(matches!(side.state(&there, &loose()), Some(Exchange::Offered(_))));
     assert_eq!(refused(side.engine.natural_language(&there)), Reason::ProtocolRequired);
-    // Of a required offer, it is refused as well.
-    side.engine.offer(&there, offer_of(&loose(), true)).unwrap();
     let said = side.engine.receive(Role::Client, prose(Some(HOME), None), deaf);
     assert_eq!(refused(said), Reason::ProtocolRequired);
+    assert!(matches!(side.state(&there, &loose()), Some(Exchange::Aborted(_))));
+    assert_eq!(refused(side.engine.natural_language(&there)), Reason::ProtocolRequired);
 }
 
 /// SEC-6 and OFFER-2: after the end there is nothing but the protocol.

@@ -413,9 +413,10 @@ fn a_declined_offer_that_is_accepted_afterwards_ends_the_exchange() {
     side.engine.offer(&there, offer_of(&loose(), false)).unwrap();
     assert!(matches!(side.answered(&there, &loose(), false), Exchange::Declined(_)));
     let leave = side.engine.natural_language(&there).unwrap();
+    assert_eq!(leave.conversation(), &there);
     let message = compose::prose("m-1", "Then in words.", leave);
-    let said = ["/parts/0/text", "/contextId", "/role"].map(|member| message.pointer(member).unwrap());
-    assert_eq!(said, ["Then in words.", HOME, "ROLE_USER"], "leave for this conversation");
+    assert_eq!(message["parts"][0]["text"], "Then in words.");
+    assert_eq!((&message["contextId"], &message["role"]), (&HOME.into(), &"ROLE_USER".into()));
     assert!(matches!(side.answered(&there, &loose(), true), Exchange::Aborted(_)));
     assert_eq!(refused(side.engine.natural_language(&there)), Reason::ProtocolRequired);
 }
@@ -497,6 +498,14 @@ fn an_activation_that_is_not_echoed_ends_every_open_offer() {
     assert_eq!(refused(side.engine.receive(Role::Client, answer, deaf)), Reason::ExtensionNotActive);
     assert!(matches!(side.state(&there, &loose()), Some(Exchange::Aborted(_))));
     assert_eq!(refused(side.engine.natural_language(&there)), Reason::ProtocolRequired);
+    // Nor is an answer in prose one, or one that cannot be read.
+    for message in [prose(Some(HOME), None), MessageInput::Bytes(b"{".to_vec())] {
+        let side = Side::new();
+        side.engine.offer(&there, offer_of(&loose(), false)).unwrap();
+        let deaf = CallerFacts { activated: Default::default(), ..facts(&there) };
+        assert!(side.engine.receive(Role::Client, message, deaf).is_err());
+        assert!(matches!(side.state(&there, &loose()), Some(Exchange::Aborted(_))));
+    }
 }
 
 // --- Bounds and edges -----------------------------------------------------------------------------------------------------
@@ -579,4 +588,37 @@ fn a_document_that_is_not_spoken_here_is_left_to_be_fetched_and_nothing_else_is(
     }
     let wanted = format!("https://pod.example/protocols/p {}", unknown());
     assert_eq!(*queue.0.lock().unwrap(), [wanted]);
+}
+
+#[test]
+fn a_server_asks_of_every_message_which_call_it_is_for() {
+    use writgate::message::MessageKind;
+    let engine = Side::new().engine;
+    let handshake = HandshakeDraft {
+        id: "m".into(),
+        context: None,
+        task: None,
+        role: Role::Client,
+        handshake: Handshake::Offer(offer_of(&loose(), true)),
+        form: HandshakeForm::Turtle,
+    };
+    let response = serde_json::json!({
+        "messageId": "m", "role": "ROLE_AGENT", "parts": [{ "text": "", "mediaType": "text/turtle", "metadata":
+            { "https://w3id.org/jeswr/a2a-rdf/v1/kind": "intent-response" } }],
+    });
+    let intent = crate::support::grant().message().unwrap();
+    let mut both = intent.clone();
+    both["parts"].as_array_mut().unwrap().extend(response["parts"].as_array().unwrap().clone());
+    for (message, kind) in [
+        (octets(&intent), Some(MessageKind::Intent)),
+        (octets(&compose::handshake(&handshake).unwrap()), Some(MessageKind::Handshake)),
+        (octets(&response), Some(MessageKind::Response)),
+        (prose(None, None), Some(MessageKind::Prose)),
+        (octets(&both), None),
+        (MessageInput::Bytes(b"{".to_vec()), None),
+    ] {
+        let found = engine.kind_of(&message);
+        assert_eq!(found.as_ref().ok(), kind.as_ref());
+        assert!(found.err().is_none_or(|refusal| refusal.reason() == Reason::MessageMalformed));
+    }
 }

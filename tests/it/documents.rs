@@ -211,6 +211,16 @@ fn no_statement_waits_for_an_issue() {
 }
 
 #[test]
+fn the_statements_with_a_test_are_counted() {
+    let document = read("docs/conformance.md");
+    let rows: Vec<_> = document.lines().filter(|line| line.starts_with("| A2ARDF-")).collect();
+    let tested = rows.iter().filter(|row| row.contains("`test:") || row.contains("`vector:")).count();
+    let counted =
+        format!("Counted: {tested} of {} have a test, {} can have none.", rows.len(), rows.len() - tested);
+    assert!(document.contains(&counted), "{counted}");
+}
+
+#[test]
 fn every_test_that_a_document_names_exists() {
     let functions = test_functions(&root());
     for document in ["docs/conformance.md", "docs/threats.md"] {

@@ -27,6 +27,7 @@ mod interop;
 mod jose;
 mod mandate_commands;
 mod mutation;
+mod negotiation;
 mod order;
 mod papers;
 mod precedence;

@@ -236,8 +236,9 @@ fn offered_and_fetched(name: &str, settings: &str) -> Scratch {
     let scratch = Scratch::new(name);
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).display().to_string();
     let text = world().text("vectors/writgate.toml").unwrap().replace("\"../", &format!("\"{repository}/"));
-    let (before, after) = (text.find("[[protocols]]").unwrap(), text.find("\n[ledger]").unwrap());
-    let text = format!("document_cache = \"cache\"\n{settings}\n{}{}", &text[..before], &text[after..]);
+    let (before, rest) = text.split_once("[[protocols]]").unwrap();
+    let (_, after) = rest.split_once("\n[ledger]").unwrap();
+    let text = format!("document_cache = \"cache\"\n{settings}\n{before}[ledger]{after}");
     scratch.write("writgate.toml", &text);
     std::fs::create_dir_all(scratch.path("cache")).unwrap();
     pin_grant(&DocumentCache::open(&scratch.path("cache")).unwrap()).unwrap();

@@ -14,7 +14,7 @@ fn response(accept: bool) -> UpgradeResponse {
     UpgradeResponse { protocol_hash: hash(), accept, reason: None }
 }
 
-fn with() -> ConversationKey {
+fn home() -> ConversationKey {
     ConversationKey { role: Role::Client, peer: "p".into(), context: Some("c".to_owned()) }
 }
 
@@ -214,14 +214,14 @@ fn offering_again_prolongs_nothing() {
 #[test]
 fn only_declined_offers_give_leave_for_prose() {
     for (name, state) in states() {
-        let leave = NaturalLanguage::after(&with(), &state);
+        let leave = NaturalLanguage::after(&home(), &state);
         assert_eq!(leave.is_some(), matches!(name, "none" | "declined"), "{name}");
     }
     let declined = states().into_iter().filter_map(|(name, state)| (name == "declined").then_some(state?));
     let declined: Vec<_> = declined.collect();
     for (name, state) in states() {
         let Some(state) = state else { continue };
-        let leave = NaturalLanguage::after(&with(), declined.iter().chain([&state]));
+        let leave = NaturalLanguage::after(&home(), declined.iter().chain([&state]));
         assert_eq!(leave.is_some(), name == "declined", "{name} beside a declined one");
     }
 }

@@ -69,8 +69,8 @@ impl Site {
         let text = world.text("vectors/writgate.toml").unwrap();
         let text = text
             .replace("controllers = \"../credentials/controllers\"", "document_cache = \"cache\"")
-            .replace("\"../policies/grant-access.ttl\"", &format!("\"{}\"", server.url("/grant.ttl")))
-            .replacen("file = \"https", "source = \"https", 1)
+            .replace("file = \"../policies/grant-access.ttl\"\n", "")
+            .replace("https://alice.pod.example/protocols/grant-access", &server.url("/grant.ttl"))
             .replace("\"../", &format!("\"{}/", repository.display()))
             .replace(ALICE, &id);
         std::fs::write(folder.join("writgate.toml"), text + &fetch).unwrap();
