@@ -153,10 +153,10 @@ impl Engine {
         Ok(())
     }
 
-    /// Leave to say something in natural language in this conversation, for [`crate::message::compose::prose`]. There
-    /// is none while an offer is open, a protocol is active, or an exchange was aborted, with this peer in this context in either role; none for a peer of which so much
-    /// was forgotten that one of these may have been among it; and none for a peer of which a protocol is required
-    /// elsewhere, where the configuration says so.
+    /// Leave to say something in natural language in this conversation, for [`crate::message::compose::prose`]. There is
+    /// none while an offer is open, a protocol is active, or an exchange was aborted, with this peer in this context in
+    /// either role; none for a peer of which so much was forgotten that one of these may have been among it; and none for a
+    /// peer of which a protocol is required elsewhere, where the configuration says so.
     ///
     /// # Errors
     /// `PROTOCOL_REQUIRED`; `MESSAGE_MALFORMED` for a peer or context of which no exchange could be kept;
