@@ -88,7 +88,9 @@ pub struct CallerFacts {
     /// The transport identity.
     pub peer: Peer,
     /// The effective context; where the message has a `contextId`, it must be that. A server knows the context of each
-    /// of its tasks, and says it here for a message that names the task alone.
+    /// of its tasks, and says it here for a message that names the task alone. It lets a peer name no context that is not
+    /// that peer's, and no task of another context: neither can be seen from here, and an offer in a context in which
+    /// nothing was negotiated yet takes it.
     pub context: Option<String>,
     /// Who is acting.
     pub actor: Actor,
@@ -155,7 +157,8 @@ pub struct Snapshot {
 pub struct Conversation {
     /// Hashes agreed in this (peer, context), beside those that our card declares (PP-7).
     pub agreed: BTreeSet<String>,
-    /// A required offer is pending, a required protocol is active, or an exchange was aborted (DG-1): prose is refused.
+    /// A required offer is pending, a required protocol is active, or an exchange was aborted (DG-1), in either role, or so
+    /// much was forgotten of the peer that one of these may have been among it: prose is refused.
     pub prose_forbidden: bool,
     /// The same holds for this peer in another context.
     pub prose_forbidden_elsewhere: bool,

@@ -13,7 +13,7 @@ use crate::protocol::ProtocolHash;
 use crate::protocol::conversation::{ConversationKey, Exchange, NaturalLanguage, Offered, Role};
 use crate::protocol::handshake::{Handshake, UpgradeOffer, UpgradeResponse};
 use crate::refusal::{Reason, Refusal, Stage};
-use crate::request::{CallerFacts, Instant, MessageInput, Peer, Request};
+use crate::request::{CallerFacts, Instant, MessageInput, Peer, Request, Snapshot};
 use crate::vocab::EXTENSION;
 use chrono::TimeDelta;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -45,7 +45,8 @@ pub enum Received {
     Answer {
         /// The answer.
         response: UpgradeResponse,
-        /// The state from here on. Only [`Exchange::Declined`] gives leave to go on in prose.
+        /// The state from here on. Only [`Engine::natural_language`] gives leave to go on in prose, which looks at every
+        /// exchange of the conversation.
         exchange: Exchange,
         /// The parts beside it. Nothing may be done on their word.
         unjudged: Vec<UnjudgedPart>,
@@ -68,7 +69,8 @@ impl Engine {
     ///
     /// # Errors
     /// `UNKNOWN_PROTOCOL` for a document that is not spoken here, or a context that another peer used first;
-    /// `MESSAGE_MALFORMED` without a context or an authenticated peer; `LIMIT_EXCEEDED`, `LEDGER_UNAVAILABLE`.
+    /// `MESSAGE_MALFORMED` without a context or an authenticated peer; `HANDSHAKE_MALFORMED` for a name that no peer would
+    /// read; `LIMIT_EXCEEDED`, `LEDGER_UNAVAILABLE`.
     pub fn offer(&self, with: &ConversationKey, offer: UpgradeOffer) -> Result<Offer, Refusal> {
         self.check_key(with)?;
         if !with.peer.is_authenticated() {
@@ -76,7 +78,11 @@ impl Engine {
         }
         let hash = offer.protocol_hash.clone();
         let document = self.config.protocols.find(&hash).ok_or_else(|| unknown(&hash))?;
-        let offer = UpgradeOffer { required: offer.required || document.settings.security_bearing, ..offer };
+        let required = document.settings.security_bearing || self.is_required_otherwise(with, &hash)?;
+        let offer = UpgradeOffer { required: offer.required || required, ..offer };
+        // One that could not be read back would leave the conversation without a state.
+        Handshake::decode_json(&Handshake::Offer(offer.clone()).to_json())
+            .map_err(|error| Refusal::new(Stage::Handshake, error.reason()).detail(error.to_string()))?;
         let now = self.clock.now();
         let until = after(now, self.config.offer_life);
         let exchange =
@@ -94,15 +100,21 @@ impl Engine {
     /// # Errors
     /// What stage 1 refuses; `WRONG_KIND` for an intent or a response; `HANDSHAKE_MALFORMED`; `PROTOCOL_REQUIRED` for prose
     /// where a protocol is required; `UNKNOWN_PROTOCOL` for an answer to no offer, or in another peer's context;
-    /// `EXTENSION_NOT_ACTIVE` without activation; `LIMIT_EXCEEDED`, `LEDGER_UNAVAILABLE`. None of them relaxes anything: an
-    /// offer that such a message should have answered stays open until it ends. Where we are the client and the activation
-    /// was not echoed, every open offer has ended, whatever the message carries.
+    /// `EXTENSION_NOT_ACTIVE` without activation; `LIMIT_EXCEEDED`, `LEDGER_UNAVAILABLE`, `INTERNAL`. None of them relaxes
+    /// anything: an offer that such a message should have answered stays open until it ends. Where we are the client and
+    /// the activation was not echoed, every open offer has ended, whatever the message carries.
     pub fn receive(
         &self,
         role: Role,
         message: MessageInput,
         facts: CallerFacts,
     ) -> Result<Received, Refusal> {
+        // A panic can only come from a dependency, or from the caller's queue or ledger. What was written forbids no less.
+        catch_unwind(AssertUnwindSafe(|| self.take_in(role, message, facts)))
+            .unwrap_or_else(|_| Err(Refusal::internal(Stage::Handshake, "a dependency panicked")))
+    }
+
+    fn take_in(&self, role: Role, message: MessageInput, facts: CallerFacts) -> Result<Received, Refusal> {
         let with = facts.conversation(role);
         // A peer that did not echo the activation is one without the extension, whatever it says (ACT-4).
         if role == Role::Client && !facts.activated.contains(EXTENSION) {
@@ -118,7 +130,7 @@ impl Engine {
                 }
             }
             Read::Prose(message_facts) => {
-                let snapshot = self.snapshot_of(&with, self.clock.now()).map_err(unavailable)?;
+                let snapshot = self.snapshot_now(&with)?;
                 let request = Request { message, facts, snapshot };
                 check_prose(&message_facts, role, &request, &self.config)?;
                 Ok(Received::Prose(NotOurs::new()))
@@ -141,20 +153,27 @@ impl Engine {
         Ok(())
     }
 
-    /// Leave to say something in natural language in this conversation, for [`crate::message::compose::prose`]. There is none while an offer is open, a protocol is
-    /// active, or an exchange was aborted; and none for a peer of which that holds elsewhere, where the configuration says
-    /// so.
+    /// Leave to say something in natural language in this conversation, for [`crate::message::compose::prose`]. There is
+    /// none while an offer is open, a protocol is active, or an exchange was aborted, with this peer in this context in
+    /// either role; none for a peer of which so much was forgotten that one of these may have been among it; and none for a
+    /// peer of which a protocol is required elsewhere, where the configuration says so.
     ///
     /// # Errors
-    /// `PROTOCOL_REQUIRED`, `LEDGER_UNAVAILABLE`.
+    /// `PROTOCOL_REQUIRED`; `MESSAGE_MALFORMED` for a peer or context of which no exchange could be kept;
+    /// `LEDGER_UNAVAILABLE`.
     pub fn natural_language(&self, with: &ConversationKey) -> Result<NaturalLanguage, Refusal> {
-        let snapshot = self.snapshot_of(with, self.clock.now()).map_err(unavailable)?;
-        let conversation = &snapshot.conversation;
+        // Where no offer could be recorded, that there is none says nothing.
+        if with.context.is_some() {
+            self.check_key(with)?;
+        }
+        // In this order: what forbids prose in the snapshot stays, so that both held when the exchanges were read.
+        let mut exchanges = self.exchanges(with)?;
+        exchanges.extend(self.exchanges(&with.turned())?);
+        let conversation = self.snapshot_now(with)?.conversation;
         let sticky = self.config.sticky_required == crate::config::StickyRequired::Peer;
         let forbidden = conversation.prose_forbidden
             || conversation.of_another_peer
             || (sticky && conversation.prose_forbidden_elsewhere);
-        let exchanges = self.exchanges(with)?;
         let leave = NaturalLanguage::after(with, exchanges.iter().map(|(_, exchange)| exchange));
         leave.filter(|_| !forbidden).ok_or_else(|| {
             Refusal::new(Stage::Handshake, Reason::ProtocolRequired)
@@ -167,7 +186,17 @@ impl Engine {
     /// # Errors
     /// `LEDGER_UNAVAILABLE`
     pub fn exchanges(&self, with: &ConversationKey) -> Result<Vec<(ProtocolHash, Exchange)>, Refusal> {
-        self.ledger.exchanges(with, self.clock.now()).map_err(unavailable)
+        held(|| self.ledger.exchanges(with, self.clock.now()))
+    }
+
+    fn snapshot_now(&self, of: &ConversationKey) -> Result<Snapshot, Refusal> {
+        held(|| self.snapshot_of(of, self.clock.now()))
+    }
+
+    /// Whether the document was required of the same peer in the same context, with the roles exchanged.
+    fn is_required_otherwise(&self, with: &ConversationKey, hash: &ProtocolHash) -> Result<bool, Refusal> {
+        let turned = self.exchanges(&with.turned())?;
+        Ok(turned.iter().any(|(found, exchange)| found == hash && exchange.required()))
     }
 
     /// Answers the peer's offer: yes to what is spoken here, to a peer that the transport knows. An unauthenticated offer is
@@ -181,7 +210,9 @@ impl Engine {
         let hash = offer.protocol_hash.clone();
         let document = self.config.protocols.find(&hash);
         let accept = document.is_some() && with.peer.is_authenticated();
-        let required = offer.required || document.is_some_and(|document| document.settings.security_bearing);
+        let required = offer.required
+            || document.is_some_and(|document| document.settings.security_bearing)
+            || self.is_required_otherwise(with, &hash)?;
         let now = self.clock.now();
         let until = after(now, self.config.agreement_life);
         let exchange = self.step(with, &hash, now, &mut |before| {
@@ -224,11 +255,7 @@ impl Engine {
         now: Instant,
         step: &mut dyn FnMut(Option<Exchange>) -> Option<Exchange>,
     ) -> Result<Option<Exchange>, Refusal> {
-        // A panic of the ledger: whether it wrote is not known, and the state that it wrote forbids no less.
-        let negotiate = AssertUnwindSafe(|| self.ledger.negotiate(with, hash, now, step));
-        let negotiated =
-            catch_unwind(negotiate).unwrap_or_else(|_| Err(LedgerError::Store("the ledger panicked".into())));
-        match negotiated.map_err(unavailable)? {
+        match held(|| self.ledger.negotiate(with, hash, now, step))? {
             Negotiated::Settled(exchange) => Ok(Some(exchange)),
             Negotiated::Nothing => Ok(None),
             Negotiated::AnothersContext => Err(unknown(hash).detail("the context is another peer's")),
@@ -258,6 +285,13 @@ fn malformed(why: &'static str) -> Refusal {
 fn unknown(hash: &ProtocolHash) -> Refusal {
     Refusal::new(Stage::Handshake, Reason::UnknownProtocol)
         .with(|evidence| evidence.seen = Some(hash.as_str().to_owned()))
+}
+
+/// What the ledger says. A panic of it: whether it wrote is not known, and the state that it wrote forbids no less.
+fn held<T>(ask: impl FnOnce() -> Result<T, LedgerError>) -> Result<T, Refusal> {
+    catch_unwind(AssertUnwindSafe(ask))
+        .unwrap_or_else(|_| Err(LedgerError::Store("the ledger panicked".into())))
+        .map_err(unavailable)
 }
 
 fn unavailable(cause: LedgerError) -> Refusal {

@@ -363,7 +363,7 @@ struct Meta {
     domain: String,
     /// Presentations made up to here are refused. `None`: no ledger served the domain before.
     floor_us: Option<i64>,
-    /// The highest instant of any decision.
+    /// The highest instant of any decision, and of any step of a conversation.
     high_water_us: Option<i64>,
 }
 

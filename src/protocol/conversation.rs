@@ -190,6 +190,13 @@ impl Role {
             Self::Client => "client",
         }
     }
+
+    fn other(self) -> Self {
+        match self {
+            Self::Agent => Self::Client,
+            Self::Client => Self::Agent,
+        }
+    }
 }
 
 /// With whom, where and as what we converse.
@@ -201,6 +208,14 @@ pub struct ConversationKey {
     pub peer: Peer,
     /// The effective context. `None`: no context yet, where nothing can have been agreed.
     pub context: Option<String>,
+}
+
+impl ConversationKey {
+    /// The same peer and context with the roles exchanged. What is agreed there is not agreed here, but what keeps prose
+    /// out there keeps it out here: it is said of a (peer, context).
+    pub(crate) fn turned(&self) -> Self {
+        Self { role: self.role.other(), ..self.clone() }
+    }
 }
 
 /// The state of one exchange.
@@ -235,6 +250,14 @@ pub struct Active {
 ///
 /// ```compile_fail,E0423
 /// let declined = writgate::protocol::conversation::Declined(());
+/// ```
+///
+/// It is one exchange of perhaps several, so it alone gives no leave; [`crate::Engine::natural_language`] does:
+///
+/// ```compile_fail,E0599
+/// fn prose(declined: writgate::protocol::conversation::Declined) {
+///     declined.natural_language();
+/// }
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Declined(());

@@ -184,6 +184,20 @@ fn an_offer_without_a_source_is_none() {
     assert_eq!(client.listed(), "");
 }
 
+/// A declined offer is said to leave room for prose only where nothing else keeps prose out.
+#[test]
+fn a_declined_offer_beside_a_required_one_gives_no_leave() {
+    let (client, agent) = sides("beside");
+    let offered = client.offer(&["--required"]).stdout;
+    let unknown = |digit: &str| offered.replace(GRANT_ACCESS, &format!("sha256:{}", digit.repeat(64)));
+    let aborted = agent.receive(&unknown("0"), &[]);
+    assert_eq!((aborted.status, aborted.stderr.trim()), (1, "writgate: aborted: prose is refused here"));
+    let optional = unknown("1").replace("\"required\": true", "\"required\": false");
+    let declined = agent.receive(&optional, &[]);
+    assert_eq!((declined.status, declined.stderr.trim()), (1, "writgate: declined: no leave for prose"));
+    assert_eq!(agent.run("prose", &[]).status, 1);
+}
+
 #[test]
 fn what_cannot_go_on_says_which_command_is_next() {
     let (client, agent) = sides("next");

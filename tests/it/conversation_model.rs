@@ -22,7 +22,7 @@ use writgate::protocol::ProtocolHash;
 use writgate::protocol::conversation::{ConversationKey, Exchange, Role};
 use writgate::protocol::handshake::Handshake;
 use writgate::worked_example::DOMAIN;
-use writgate::{CallerFacts, Config, Decision, Instant, Received};
+use writgate::{CallerFacts, Config, Decision, Instant, Peer, Received};
 
 /// Seconds that an offer waits and an agreement stands.
 const OFFER_SECONDS: i64 = 60;
@@ -82,6 +82,12 @@ impl Place {
         let context = if self.elsewhere { ELSEWHERE } else { HOME };
         key(role, ["p", "q", ""][self.peer], &format!("{context} {}", RUN.get()))
     }
+}
+
+/// The same peer and context with the roles exchanged.
+fn turned(key: &ConversationKey) -> ConversationKey {
+    let role = if key.role == Role::Agent { Role::Client } else { Role::Agent };
+    ConversationKey { role, ..key.clone() }
 }
 
 fn place() -> impl Strategy<Value = Place> {
@@ -149,6 +155,11 @@ impl Model {
         })
     }
 
+    /// Whether the document was required with the roles exchanged.
+    fn required_otherwise(&self, key: &ConversationKey, hash: usize) -> bool {
+        self.at(&turned(key), hash).is_some_and(|(_, required, _)| required)
+    }
+
     fn set(&mut self, key: &ConversationKey, hash: usize, standing: Standing, required: bool, life: i64) {
         let required = required || standing == Standing::Over;
         self.exchanges.insert((key.clone(), hash), (standing, required, self.now + life));
@@ -160,7 +171,10 @@ impl Model {
             return false;
         }
         let before = self.at(key, hash);
-        let required = required || hash == 1 || before.is_some_and(|(_, required, _)| required);
+        let required = required
+            || hash == 1
+            || before.is_some_and(|(_, required, _)| required)
+            || self.required_otherwise(key, hash);
         match before {
             Some((standing @ (Standing::Open | Standing::Agreed), _, until)) => {
                 self.set(key, hash, standing, required, until - self.now);
@@ -175,7 +189,7 @@ impl Model {
             return false;
         }
         let accept = hash != 2 && key.peer.is_authenticated();
-        let mut required = required || hash == 1;
+        let mut required = required || hash == 1 || self.required_otherwise(key, hash);
         if let Some((standing, before, _)) = self.at(key, hash) {
             required |= before || standing == Standing::Open || (standing == Standing::Agreed && !accept);
         }
@@ -213,12 +227,17 @@ impl Model {
     }
 
     fn prose_in(&self, key: &ConversationKey) -> bool {
-        !self.taken(key) && (0..3).all(|hash| self.at(key, hash).is_none_or(|(_, required, _)| !required))
+        let optional = |(_, required, _): Modelled| !required;
+        let either = [key.clone(), turned(key)];
+        !self.taken(key)
+            && either.iter().all(|key| (0..3).all(|hash| self.at(key, hash).is_none_or(optional)))
     }
 
     fn prose_out(&self, key: &ConversationKey) -> bool {
         let declined = |modelled: Modelled| modelled.0 == Standing::Declined;
-        !self.taken(key) && (0..3).all(|hash| self.at(key, hash).is_none_or(declined))
+        let either = [key.clone(), turned(key)];
+        !self.taken(key)
+            && either.iter().all(|key| (0..3).all(|hash| self.at(key, hash).is_none_or(declined)))
     }
 }
 
@@ -346,8 +365,8 @@ struct Run {
     store: Store,
     side: Side,
     model: Model,
-    /// Conversations in which anything was ever required.
-    required: BTreeSet<ConversationKey>,
+    /// Where anything was ever required: a peer and a context, whatever we were to it.
+    required: BTreeSet<(Peer, Option<String>)>,
 }
 
 impl Run {
@@ -485,7 +504,11 @@ impl Run {
             },
         };
         assert_eq!(let_in, self.model.prose_in(key), "prose in {key:?}");
-        assert!(!(let_in && self.required.contains(key)), "once required, never prose");
+        assert!(!(let_in && self.is_required(key)), "once required, never prose");
+    }
+
+    fn is_required(&self, key: &ConversationKey) -> bool {
+        self.required.contains(&(key.peer.clone(), key.context.clone()))
     }
 
     /// What must hold after every event.
@@ -496,16 +519,16 @@ impl Run {
                 let found = self.found(&key, hash);
                 assert_eq!(found, self.of_model(&self.model, &key, hash), "{key:?} {hash}");
                 if found.is_some_and(|(_, required)| required) {
-                    self.required.insert(key.clone());
+                    self.required.insert((key.peer.clone(), key.context.clone()));
                 }
             }
             let leave = self.side.engine.natural_language(&key).is_ok();
             assert_eq!(leave, self.model.prose_out(&key), "prose out {key:?}");
-            assert!(!(leave && self.required.contains(&key)), "once required, never prose");
+            assert!(!(leave && self.is_required(&key)), "once required, never prose");
             let snapshot = self.side.engine.snapshot(&facts(&key), self.side.now()).unwrap();
             if key.role == Role::Agent {
                 let conversation = snapshot.conversation;
-                assert!(conversation.prose_forbidden || !self.required.contains(&key));
+                assert!(conversation.prose_forbidden || !self.is_required(&key));
                 let agreed = (0..3).filter(|hash| {
                     self.model.at(&key, *hash).is_some_and(|(standing, ..)| standing == Standing::Agreed)
                 });

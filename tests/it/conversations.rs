@@ -70,16 +70,16 @@ pub struct Side {
 }
 
 impl Side {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self::with("")
     }
 
-    fn with(settings: &str) -> Self {
+    pub fn with(settings: &str) -> Self {
         let ledger = SqliteLedger::in_memory_first(DOMAIN, TimeDelta::seconds(60)).unwrap();
         Self::on(Arc::new(ledger), settings)
     }
 
-    fn on(ledger: Arc<dyn Ledger>, settings: &str) -> Self {
+    pub fn on(ledger: Arc<dyn Ledger>, settings: &str) -> Self {
         Self::of(config(settings), ledger)
     }
 
@@ -117,14 +117,14 @@ impl Side {
         self.engine.receive(from.role, message, facts(from))
     }
 
-    fn offered(&self, from: &ConversationKey, hash: &ProtocolHash, required: bool) -> (bool, Exchange) {
+    pub fn offered(&self, from: &ConversationKey, hash: &ProtocolHash, required: bool) -> (bool, Exchange) {
         match self.receive(from, Handshake::Offer(offer_of(hash, required))).unwrap() {
             Received::Offer { answer, exchange, .. } => (answer.accept, exchange),
             other => panic!("no offer: {other:?}"),
         }
     }
 
-    fn answered(&self, from: &ConversationKey, hash: &ProtocolHash, accept: bool) -> Exchange {
+    pub fn answered(&self, from: &ConversationKey, hash: &ProtocolHash, accept: bool) -> Exchange {
         match self.receive(from, Handshake::Response(answer_to(hash, accept))).unwrap() {
             Received::Answer { exchange, .. } => exchange,
             other => panic!("no answer: {other:?}"),
@@ -145,13 +145,13 @@ impl Side {
         }
     }
 
-    fn state(&self, of: &ConversationKey, hash: &ProtocolHash) -> Option<Exchange> {
+    pub fn state(&self, of: &ConversationKey, hash: &ProtocolHash) -> Option<Exchange> {
         let exchanges = self.engine.exchanges(of).unwrap();
         exchanges.into_iter().find(|(found, _)| found == hash).map(|(_, exchange)| exchange)
     }
 
     /// An intent under the loose protocol, by `from.peer`.
-    fn intent(&self, from: &ConversationKey) -> Evaluation {
+    pub fn intent(&self, from: &ConversationKey) -> Evaluation {
         let mut ask = world().ask(Intent::grant_bob(), noon() - TimeDelta::seconds(1)).unwrap();
         ask.protocol_hash = loose().as_str().to_owned();
         ask.context = from.context.clone();
@@ -180,7 +180,7 @@ pub fn prose(context: Option<&str>, task: Option<&str>) -> MessageInput {
 }
 
 #[track_caller]
-fn refused<T: std::fmt::Debug>(result: Result<T, Refusal>) -> Reason {
+pub fn refused<T: std::fmt::Debug>(result: Result<T, Refusal>) -> Reason {
     result.unwrap_err().reason()
 }
 

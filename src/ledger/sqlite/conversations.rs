@@ -1,9 +1,11 @@
 //! The exchanges of conversations, each step within the caller's transaction.
 //!
-//! Their number is bounded, and forgetting never relaxes: a peer of which an exchange was forgotten that kept prose out is
-//! *bound*, and its prose is refused in every context. What one peer does costs that peer its room, and nobody else's.
+//! Their number is bounded, and forgetting never relaxes: a peer of which an exchange was forgotten that kept prose out, of
+//! the peer's or of ours, is *bound*, and its prose is refused in every context. What one peer does costs that peer its
+//! room, and nobody else's. (Whoever has as many identities as there is room can fill it. Then the peer that holds the most
+//! makes room, and where all hold one each a new peer finds none, and is bound.)
 
-use super::admission::context_key;
+use super::admission::{context_key, raise_high_water};
 use super::{Meta, micros};
 use crate::ledger::{LedgerError, Negotiated, Step};
 use crate::protocol::ProtocolHash;
@@ -24,6 +26,21 @@ const BOUND_PEERS: usize = 65_536;
 const FORGOTTEN_AT_ONCE: usize = 64;
 /// Stands in `bound_peers` for everybody.
 const EVERYBODY: &str = "*";
+
+/// Whether any exchange of a peer keeps prose out, in either role: one that is required, or one that has run out. Each half
+/// is one seek in the index, however many exchanges the peer has.
+const KEEPS_PROSE_OUT: &str = "\
+SELECT 1 FROM exchanges WHERE role IN ('agent', 'client') AND peer = ?1 AND required = 1
+UNION ALL
+SELECT 1 FROM exchanges WHERE role IN ('agent', 'client') AND peer = ?1 AND required = 0 AND until_us <= ?2";
+
+/// Without the index's name, SQLite reads every exchange of the role.
+const FORGET_OLDEST: &str = "\
+DELETE FROM exchanges WHERE (role, context, peer, protocol_hash) IN
+    (SELECT role, context, peer, protocol_hash FROM exchanges INDEXED BY exchanges_of_peer
+     WHERE role = ?1 AND peer = ?2
+     ORDER BY state <> 'declined', changed_us, context, protocol_hash LIMIT ?3)
+RETURNING state <> 'declined'";
 
 const COLUMNS: &str = "protocol_hash, state, required, until_us, offer";
 
@@ -48,7 +65,9 @@ pub(super) fn conversation(
     let exchanges = read_all(transaction, of, now)?;
     let agreed = exchanges.iter().filter(|(_, exchange)| exchange.is_active());
     let agreed = agreed.map(|(hash, _)| hash.as_str().to_owned()).collect();
-    let required = exchanges.iter().any(|(_, exchange)| exchange.required());
+    // Prose is refused in a (peer, context), whichever of the two made the protocol required, and as what.
+    let turned = read_all(transaction, &of.turned(), now)?;
+    let required = exchanges.iter().chain(&turned).any(|(_, exchange)| exchange.required());
     Ok(Conversation {
         agreed,
         prose_forbidden: required || is_bound(transaction, of)?,
@@ -84,7 +103,9 @@ pub(super) fn negotiate(
     let before = read_one(transaction, of, hash)?;
     let is_new = before.is_none();
     let Some(after) = step(before.map(|exchange| exchange.at(now))) else { return Ok(Negotiated::Nothing) };
-    if is_new && !has_room(transaction, of, now)? {
+    // An offer or agreement that was found to have run out stays so, whatever the clock does next.
+    raise_high_water(transaction, now)?;
+    if is_new && !has_room(transaction, of)? {
         bind(transaction, of.role, &peer_key(&of.peer))?;
         return Ok(Negotiated::Full);
     }
@@ -118,7 +139,7 @@ pub(super) fn forget(transaction: &Transaction<'_>, peer: &Peer) -> Result<usize
     Ok(transaction.execute("DELETE FROM exchanges WHERE peer = ?1", (&peer,))?)
 }
 
-/// A clock that was set back reopens no offer and no agreement.
+/// A clock that was set back reopens no offer and no agreement that had run out when anything was last written.
 fn latest(transaction: &Transaction<'_>, now: Instant) -> Result<Instant, LedgerError> {
     let high_water = Meta::read(transaction)?.high_water_us.and_then(Instant::from_timestamp_micros);
     Ok(high_water.map_or(now, |high_water| high_water.max(now)))
@@ -223,25 +244,20 @@ fn is_of_another_peer(transaction: &Transaction<'_>, of: &ConversationKey) -> Re
 
 fn is_bound(transaction: &Transaction<'_>, of: &ConversationKey) -> Result<bool, LedgerError> {
     Ok(transaction
-        .prepare_cached("SELECT 1 FROM bound_peers WHERE role = ?1 AND peer IN (?2, ?3)")?
-        .exists((of.role.as_str(), peer_key(&of.peer), EVERYBODY))?)
+        .prepare_cached("SELECT 1 FROM bound_peers WHERE role IN ('agent', 'client') AND peer IN (?1, ?2)")?
+        .exists((peer_key(&of.peer), EVERYBODY))?)
 }
 
-/// Whether any exchange of the peer keeps prose out: one that is required, or one that has run out.
 fn is_required_anywhere(
     transaction: &Transaction<'_>,
     of: &ConversationKey,
     now: Instant,
 ) -> Result<bool, LedgerError> {
-    Ok(transaction
-        .prepare_cached(
-            "SELECT 1 FROM exchanges WHERE role = ?1 AND peer = ?2 AND (required = 1 OR until_us <= ?3)",
-        )?
-        .exists((of.role.as_str(), peer_key(&of.peer), micros(now)))?)
+    Ok(transaction.prepare_cached(KEEPS_PROSE_OUT)?.exists((peer_key(&of.peer), micros(now)))?)
 }
 
 /// Whether there is room for one more exchange of the conversation, made where it can be.
-fn has_room(transaction: &Transaction<'_>, of: &ConversationKey, now: Instant) -> Result<bool, LedgerError> {
+fn has_room(transaction: &Transaction<'_>, of: &ConversationKey) -> Result<bool, LedgerError> {
     let (role, context, peer) = place(of);
     let of_conversation = count(
         transaction,
@@ -253,7 +269,7 @@ fn has_room(transaction: &Transaction<'_>, of: &ConversationKey, now: Instant) -
     }
     let held = of_peer(transaction, role, &peer)?;
     if held >= PER_PEER {
-        forget_oldest(transaction, of.role, &peer, now)?;
+        forget_oldest(transaction, of.role, &peer)?;
         return Ok(true);
     }
     if count(transaction, "SELECT count(*) FROM exchanges", ())? < IN_ALL {
@@ -270,28 +286,19 @@ fn has_room(transaction: &Transaction<'_>, of: &ConversationKey, now: Instant) -
     match largest {
         Some((role, largest, most)) if usize::try_from(most).is_ok_and(|most| most > held + 1) => {
             let role = if role == Role::Agent.as_str() { Role::Agent } else { Role::Client };
-            forget_oldest(transaction, role, &largest, now)?;
+            forget_oldest(transaction, role, &largest)?;
             Ok(true)
         }
         _ => Ok(false),
     }
 }
 
-/// Forgets the oldest exchanges of a peer, and binds it if any of them kept prose out.
-fn forget_oldest(
-    transaction: &Transaction<'_>,
-    role: Role,
-    peer: &str,
-    now: Instant,
-) -> Result<(), LedgerError> {
-    let mut statement = transaction.prepare_cached(
-        "DELETE FROM exchanges WHERE (role, context, peer, protocol_hash) IN
-             (SELECT role, context, peer, protocol_hash FROM exchanges WHERE role = ?1 AND peer = ?2
-              ORDER BY changed_us, context, protocol_hash LIMIT ?3)
-         RETURNING required = 1 OR coalesce(until_us <= ?4, 0)",
-    )?;
+/// Forgets exchanges of a peer: those that were declined first, then the oldest. It binds the peer if any of them was not
+/// declined: also an optional offer that is open keeps our own prose back, and one that nobody remembers would not.
+fn forget_oldest(transaction: &Transaction<'_>, role: Role, peer: &str) -> Result<(), LedgerError> {
+    let mut statement = transaction.prepare_cached(FORGET_OLDEST)?;
     let forgotten = statement
-        .query_map((role.as_str(), peer, FORGOTTEN_AT_ONCE as i64, micros(now)), |row| row.get::<_, bool>(0))?
+        .query_map((role.as_str(), peer, FORGOTTEN_AT_ONCE as i64), |row| row.get::<_, bool>(0))?
         .collect::<Result<Vec<_>, _>>()?;
     if forgotten.contains(&true) {
         tracing::warn!(
@@ -305,6 +312,13 @@ fn forget_oldest(
 }
 
 fn bind(transaction: &Transaction<'_>, role: Role, peer: &str) -> Result<(), LedgerError> {
+    let bound = transaction
+        .prepare_cached("SELECT 1 FROM bound_peers WHERE role = ?1 AND peer = ?2")?
+        .exists((role.as_str(), peer))?;
+    // One that is bound already takes no further room, and so does not bind everybody.
+    if bound {
+        return Ok(());
+    }
     let full = count(transaction, "SELECT count(*) FROM bound_peers", ())? >= BOUND_PEERS;
     transaction
         .prepare_cached("INSERT INTO bound_peers (role, peer) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
@@ -325,10 +339,98 @@ fn place(of: &ConversationKey) -> (&'static str, String, String) {
     (of.role.as_str(), context_key(of.context.as_deref()), peer_key(&of.peer))
 }
 
-/// A peer as stored: `=` and its identity, or `-` for nobody's.
+/// A peer as stored: `=` and its identity, or `-` for nobody's. An empty identity is nobody's, however it was written.
 fn peer_key(peer: &Peer) -> String {
-    match peer {
-        Peer::Authenticated(identity) => format!("={identity}"),
-        Peer::Unauthenticated => "-".to_owned(),
+    if peer.is_authenticated() { format!("={}", peer.as_str()) } else { "-".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(connection: &Connection, sql: &str) -> String {
+        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let unset = vec![0; statement.parameter_count()];
+        let rows =
+            statement.query_map(rusqlite::params_from_iter(unset), |row| row.get::<_, String>(3)).unwrap();
+        rows.collect::<Result<Vec<_>, _>>().unwrap().join("; ")
+    }
+
+    /// What a peer of a thousand exchanges, or a ledger that is full of them, costs a decision.
+    #[test]
+    fn no_query_reads_more_exchanges_than_it_asks_for() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(super::super::schema::CONVERSATION_TABLES).unwrap();
+        let keeps_out = plan(&connection, KEEPS_PROSE_OUT);
+        for half in
+            ["(role=? AND peer=? AND required=?);", "(role=? AND peer=? AND required=? AND until_us<?)"]
+        {
+            assert!(format!("{keeps_out};").contains(half), "{keeps_out}");
+        }
+        let forget = plan(&connection, FORGET_OLDEST);
+        assert!(forget.contains("exchanges_of_peer (role=? AND peer=?)"), "{forget}");
+        for plan in [keeps_out, forget] {
+            assert!(!plan.contains("SCAN"), "{plan}");
+        }
+    }
+
+    const FULL: &str = "\
+        WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 65535)
+        INSERT INTO exchanges SELECT 'agent', '=c' || i, '=' || PEER, 'sha256:' || printf('%064x', 1),
+            'active', 0, 9000000000000000, NULL, i FROM n";
+
+    fn ledger(fill: &str) -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(super::super::schema::FIRST_TABLES).unwrap();
+        connection.execute_batch(super::super::schema::CONVERSATION_TABLES).unwrap();
+        connection.execute_batch("INSERT INTO meta VALUES (1, 'l', 'd', NULL, NULL)").unwrap();
+        connection.execute_batch(fill).unwrap();
+        connection
+    }
+
+    fn bound(transaction: &Transaction<'_>, peer: &str) -> bool {
+        let of = ConversationKey { role: Role::Agent, peer: peer.into(), context: None };
+        is_bound(transaction, &of).unwrap()
+    }
+
+    fn offered(transaction: &Transaction<'_>, peer: &str) -> Negotiated {
+        let of = ConversationKey { role: Role::Agent, peer: peer.into(), context: Some("new".into()) };
+        let hash = format!("sha256:{}", "a".repeat(64)).parse().unwrap();
+        let step: Step<'_> =
+            &mut |before| Some(Exchange::offered_by_peer(before, true, false, Instant::MAX_UTC));
+        negotiate(transaction, &of, &hash, Instant::UNIX_EPOCH, step).unwrap()
+    }
+
+    #[test]
+    fn a_full_ledger_takes_room_from_the_peer_that_holds_the_most() {
+        let mut connection =
+            ledger(&FULL.replace("PEER", "(CASE WHEN i < 1000 THEN 'large' ELSE i / 64 END)"));
+        let transaction = connection.transaction().unwrap();
+        assert!(matches!(offered(&transaction, "new"), Negotiated::Settled(_)));
+        assert_eq!(of_peer(&transaction, "agent", "=large").unwrap(), 1_000 - FORGOTTEN_AT_ONCE);
+        assert!(bound(&transaction, "large") && !bound(&transaction, "new") && !bound(&transaction, "900"));
+        assert_eq!(of_peer(&transaction, "agent", "=900").unwrap(), 64);
+    }
+
+    /// As many identities as there is room: a new peer finds none, and what could not be kept may have been required.
+    #[test]
+    fn where_all_peers_hold_one_exchange_each_a_new_one_is_bound() {
+        let mut connection = ledger(&FULL.replace("PEER", "i"));
+        let transaction = connection.transaction().unwrap();
+        assert_eq!(offered(&transaction, "new"), Negotiated::Full);
+        assert!(bound(&transaction, "new") && !bound(&transaction, "7"));
+    }
+
+    #[test]
+    fn a_peer_that_is_bound_already_does_not_bind_everybody() {
+        let fill = "\
+            WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 65535)
+            INSERT INTO bound_peers SELECT 'agent', '=' || i FROM n";
+        let mut connection = ledger(fill);
+        let transaction = connection.transaction().unwrap();
+        bind(&transaction, Role::Agent, "=7").unwrap();
+        assert!(!bound(&transaction, "somebody"));
+        bind(&transaction, Role::Agent, "=one-more").unwrap();
+        assert!(bound(&transaction, "somebody"));
     }
 }
