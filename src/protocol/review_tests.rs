@@ -344,6 +344,64 @@ fn a_shape_that_lets_every_intent_pass_is_a_finding() {
 }
 
 #[test]
+fn a_shape_that_no_intent_can_fail_is_found_out_by_kinds_and_counts() {
+    const Q: &str = "ex:Q a sh:NodeShape; sh:property [ sh:path ex:q; sh:minCount 1 ].";
+    for constraint in [
+        // Every node is of a kind, and no intent is a literal.
+        "sh:or ( [ sh:nodeKind sh:IRI ] [ sh:nodeKind sh:BlankNodeOrLiteral ] )",
+        "sh:xone ( [ sh:nodeKind sh:IRI ] [ sh:nodeKind sh:BlankNode ] [ sh:nodeKind sh:Literal ] )",
+        "sh:property [ sh:path ex:p; sh:or ( [ sh:nodeKind sh:IRIOrLiteral ] [ sh:nodeKind sh:BlankNode ] ) ]",
+        "sh:not [ sh:nodeKind sh:Literal ]",
+        "sh:not [ sh:datatype xsd:string ]",
+        "sh:not [ sh:datatype xsd:string; sh:nodeKind sh:IRI ]",
+        "sh:or ( [ sh:class ex:C ] [ sh:class a2a:Intent ] )",
+        // A shape or its negation.
+        "sh:or ( ex:Q [ sh:not ex:Q ] )",
+        "sh:xone ( [ sh:not ex:Q ] ex:Q )",
+        // An intent has its type.
+        "sh:property [ sh:path rdf:type; sh:hasValue a2a:Intent ]",
+        "sh:property [ sh:path rdf:type; sh:minCount 1 ]",
+        // A path that leads nowhere else leads to the node itself.
+        "sh:property [ sh:path [ sh:zeroOrMorePath ex:p ]; sh:minCount 1 ]",
+        "sh:property [ sh:path [ sh:zeroOrOnePath ex:p ]; sh:minCount 1 ]",
+        // More than a graph holds.
+        "sh:property [ sh:path ex:p; sh:maxCount 8001 ]",
+        "sh:property [ sh:path ex:p; sh:qualifiedValueShape ex:Q; sh:qualifiedMaxCount 100000 ]",
+        "sh:property [ sh:path ex:p; sh:qualifiedValueShape [ sh:in () ]; sh:qualifiedMaxCount 0 ]",
+        "sh:property [ sh:path ex:p; sh:equals ex:p ]",
+    ] {
+        refused_for(Kind::ConstrainsNothing, &format!("{Q} ex:S a sh:NodeShape; {constraint}."));
+    }
+    for constraint in [
+        "sh:or ( [ sh:nodeKind sh:IRI ] [ sh:nodeKind sh:IRIOrLiteral ] )",
+        "sh:property [ sh:path ex:p; sh:or ( [ sh:nodeKind sh:IRI ] [ sh:nodeKind sh:BlankNode ] ) ]",
+        "sh:property [ sh:path ex:p; sh:not [ sh:nodeKind sh:Literal ] ]",
+        "sh:xone ( [ sh:nodeKind sh:IRI ] [ sh:nodeKind sh:BlankNodeOrIRI ] )",
+        "sh:or ( ex:Q [ sh:not ex:Q; sh:nodeKind sh:IRI ] )",
+        "sh:xone ( ex:Q [ sh:not ex:Q ] [ sh:nodeKind sh:IRI ] )",
+        "sh:property [ sh:path rdf:type; sh:hasValue ex:C ]",
+        "sh:property [ sh:path rdf:type; sh:hasValue a2a:Intent; sh:maxCount 1 ]",
+        "sh:property [ sh:path rdf:type; sh:minCount 2 ]",
+        "sh:property [ sh:path ex:p; sh:node [ sh:property [ sh:path rdf:type; sh:minCount 1 ] ] ]",
+        "sh:property [ sh:path [ sh:zeroOrMorePath ex:p ]; sh:minCount 2 ]",
+        "sh:property [ sh:path [ sh:oneOrMorePath ex:p ]; sh:minCount 1 ]",
+        "sh:property [ sh:path ex:p; sh:maxCount 8000 ]",
+        "sh:property [ sh:path ex:p; sh:equals ex:q ]",
+        "sh:property [ sh:path ex:p; sh:qualifiedValueShape [ sh:nodeKind sh:IRI ]; sh:qualifiedMinCount 1 ]",
+        "sh:property [ sh:path ex:p; sh:hasValue ex:v ]",
+        "sh:disjoint ex:p",
+        "sh:hasValue ex:i",
+    ] {
+        accepted(&format!("{Q} ex:S a sh:NodeShape; {constraint}."));
+    }
+    // A response has no type before a shape asks for one.
+    let typed = "ex:R a sh:NodeShape; sh:property [ sh:path rdf:type; sh:minCount 1 ].";
+    assert!(
+        review_text(&format!("{PREFIXES}{DOCUMENT}{SHAPE} ex:p a2a:responseShape ex:R. {typed}")).accepted()
+    );
+}
+
+#[test]
 fn response_shapes_stand_under_the_same_rules() {
     let of = |response: &str| {
         review_text(&format!("{PREFIXES}{DOCUMENT}{SHAPE} ex:p a2a:responseShape ex:R. {response}"))
