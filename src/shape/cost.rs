@@ -117,11 +117,22 @@ pub(super) fn steps_at_most(
         }
     }
     // Each step stands for copies of two terms at most: a node's when it is looked up and remembered, a result's two.
-    steps.saturating_mul(1 + 2 * holding_cost(size.term_octets))
+    let targets = targeting.iter().flat_map(|(_, targets)| targets);
+    let term_octets = targets.map(octets_of_named).fold(size.term_octets, usize::max);
+    steps.saturating_mul(1 + 2 * holding_cost(term_octets))
 }
 
 fn is_named(target: &TargetSelector) -> bool {
     matches!(target, TargetSelector::Node(term) if !matches!(term, Term::Literal(_)))
+}
+
+/// Octets of the node that a target names.
+fn octets_of_named(target: &TargetSelector) -> usize {
+    match target {
+        TargetSelector::Node(Term::NamedNode(iri)) => iri.as_str().len(),
+        TargetSelector::Node(Term::Literal(literal)) => literal.value().len(),
+        _ => 0,
+    }
 }
 
 impl Calls {

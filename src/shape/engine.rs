@@ -24,8 +24,9 @@ type Store = OxigraphInMemory;
 const OCTETS_PER_STEP: usize = 16;
 /// Octets that count as one step where they are only copied.
 const OCTETS_COPIED_PER_STEP: usize = 64;
-/// Octets of a term of the data that a step pays for, wherever the run holds a copy of it. Terms are seldom longer.
-const OCTETS_HELD_PER_STEP: usize = 1_024;
+/// Octets of a term of the data that a step pays for, wherever the run holds a copy of it. The reference intent has no
+/// longer one.
+const OCTETS_HELD_PER_STEP: usize = 256;
 
 /// What bounds the work on one data graph.
 #[derive(Debug, Clone, Copy, Default)]
