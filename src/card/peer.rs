@@ -376,6 +376,7 @@ mod tests {
         assert_wrong(&json!({"capabilities": []}), "/capabilities");
         assert_wrong(&json!({"Capabilities": {}}), "/capabilities");
         assert_wrong(&json!({"capabilities": {"Extensions": []}}), path);
+        assert_wrong(&json!({"capabilities": {"extension\u{17f}": []}}), path);
         assert_wrong(&json!({"capabilities": {"extensions": {}}}), path);
         assert_wrong(&json!({"capabilities": {"extensions": null}}), path);
         assert_wrong(&card(&[json!("x")]), &format!("{path}/0"));

@@ -14,6 +14,6 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let config = output::read_config(&arguments.config)?.load(chrono::Utc::now())?;
     // By way of a value, whose members are in order: a card is signed, and compared from day to day.
     let entry = serde_json::to_value(config.agent_extension())?;
-    output::write(None, &serde_json::to_string_pretty(&entry)?)?;
+    output::write(None, &output::json(&entry)?)?;
     Ok(Exit::Success)
 }

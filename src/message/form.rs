@@ -189,9 +189,10 @@ fn check_members(members: &Members, path: &str, known: &[&str]) -> Result<(), Re
     }
 }
 
-/// A known member of which `members` has another spelling.
+/// A known member of which `members` has another spelling. Some readers fold letters by Unicode: to Go's, `partſ` is
+/// `parts`, though the long s is a small letter already; so both ways are taken.
 pub(crate) fn twin<'known>(members: &Members, known: &[&'known str]) -> Option<&'known str> {
-    let folded = |name: &str| name.replace(['_', '-'], "").to_lowercase();
+    let folded = |name: &str| name.replace(['_', '-'], "").to_uppercase().to_lowercase();
     let strangers = members.keys().filter(|name| !known.contains(&name.as_str()));
     strangers
         .map(|name| folded(name))
@@ -430,6 +431,10 @@ mod tests {
             ("PARTS", "parts"),
             ("Extensions", "extensions"),
             ("Metadata", "metadata"),
+            ("part\u{17f}", "parts"),
+            ("ME\u{17f}\u{17f}AGEID", "messageId"),
+            ("tas\u{212a}Id", "taskId"),
+            ("contextıd", "contextId"),
         ] {
             assert_malformed(&with(name, json!("x")), &format!("/{member}"));
         }

@@ -344,6 +344,64 @@ fn a_shape_that_lets_every_intent_pass_is_a_finding() {
 }
 
 #[test]
+fn a_shape_that_no_intent_can_fail_is_found_out_by_kinds_and_counts() {
+    const Q: &str = "ex:Q a sh:NodeShape; sh:property [ sh:path ex:q; sh:minCount 1 ].";
+    for constraint in [
+        // Every node is of a kind, and no intent is a literal.
+        "sh:or ( [ sh:nodeKind sh:IRI ] [ sh:nodeKind sh:BlankNodeOrLiteral ] )",
+        "sh:xone ( [ sh:nodeKind sh:IRI ] [ sh:nodeKind sh:BlankNode ] [ sh:nodeKind sh:Literal ] )",
+        "sh:property [ sh:path ex:p; sh:or ( [ sh:nodeKind sh:IRIOrLiteral ] [ sh:nodeKind sh:BlankNode ] ) ]",
+        "sh:not [ sh:nodeKind sh:Literal ]",
+        "sh:not [ sh:datatype xsd:string ]",
+        "sh:not [ sh:datatype xsd:string; sh:nodeKind sh:IRI ]",
+        "sh:or ( [ sh:class ex:C ] [ sh:class a2a:Intent ] )",
+        // A shape or its negation.
+        "sh:or ( ex:Q [ sh:not ex:Q ] )",
+        "sh:xone ( [ sh:not ex:Q ] ex:Q )",
+        // An intent has its type.
+        "sh:property [ sh:path rdf:type; sh:hasValue a2a:Intent ]",
+        "sh:property [ sh:path rdf:type; sh:minCount 1 ]",
+        // A path that leads nowhere else leads to the node itself.
+        "sh:property [ sh:path [ sh:zeroOrMorePath ex:p ]; sh:minCount 1 ]",
+        "sh:property [ sh:path [ sh:zeroOrOnePath ex:p ]; sh:minCount 1 ]",
+        // More than a graph holds.
+        "sh:property [ sh:path ex:p; sh:maxCount 8001 ]",
+        "sh:property [ sh:path ex:p; sh:qualifiedValueShape ex:Q; sh:qualifiedMaxCount 100000 ]",
+        "sh:property [ sh:path ex:p; sh:qualifiedValueShape [ sh:in () ]; sh:qualifiedMaxCount 0 ]",
+        "sh:property [ sh:path ex:p; sh:equals ex:p ]",
+    ] {
+        refused_for(Kind::ConstrainsNothing, &format!("{Q} ex:S a sh:NodeShape; {constraint}."));
+    }
+    for constraint in [
+        "sh:or ( [ sh:nodeKind sh:IRI ] [ sh:nodeKind sh:IRIOrLiteral ] )",
+        "sh:property [ sh:path ex:p; sh:or ( [ sh:nodeKind sh:IRI ] [ sh:nodeKind sh:BlankNode ] ) ]",
+        "sh:property [ sh:path ex:p; sh:not [ sh:nodeKind sh:Literal ] ]",
+        "sh:xone ( [ sh:nodeKind sh:IRI ] [ sh:nodeKind sh:BlankNodeOrIRI ] )",
+        "sh:or ( ex:Q [ sh:not ex:Q; sh:nodeKind sh:IRI ] )",
+        "sh:xone ( ex:Q [ sh:not ex:Q ] [ sh:nodeKind sh:IRI ] )",
+        "sh:property [ sh:path rdf:type; sh:hasValue ex:C ]",
+        "sh:property [ sh:path rdf:type; sh:hasValue a2a:Intent; sh:maxCount 1 ]",
+        "sh:property [ sh:path rdf:type; sh:minCount 2 ]",
+        "sh:property [ sh:path ex:p; sh:node [ sh:property [ sh:path rdf:type; sh:minCount 1 ] ] ]",
+        "sh:property [ sh:path [ sh:zeroOrMorePath ex:p ]; sh:minCount 2 ]",
+        "sh:property [ sh:path [ sh:oneOrMorePath ex:p ]; sh:minCount 1 ]",
+        "sh:property [ sh:path ex:p; sh:maxCount 8000 ]",
+        "sh:property [ sh:path ex:p; sh:equals ex:q ]",
+        "sh:property [ sh:path ex:p; sh:qualifiedValueShape [ sh:nodeKind sh:IRI ]; sh:qualifiedMinCount 1 ]",
+        "sh:property [ sh:path ex:p; sh:hasValue ex:v ]",
+        "sh:disjoint ex:p",
+        "sh:hasValue ex:i",
+    ] {
+        accepted(&format!("{Q} ex:S a sh:NodeShape; {constraint}."));
+    }
+    // A response has no type before a shape asks for one.
+    let typed = "ex:R a sh:NodeShape; sh:property [ sh:path rdf:type; sh:minCount 1 ].";
+    assert!(
+        review_text(&format!("{PREFIXES}{DOCUMENT}{SHAPE} ex:p a2a:responseShape ex:R. {typed}")).accepted()
+    );
+}
+
+#[test]
 fn response_shapes_stand_under_the_same_rules() {
     let of = |response: &str| {
         review_text(&format!("{PREFIXES}{DOCUMENT}{SHAPE} ex:p a2a:responseShape ex:R. {response}"))
@@ -528,4 +586,120 @@ fn shapes_in_an_intent_loosen_nothing() {
     ] {
         assert!(!judged(SHAPE, &format!("ex:i a a2a:Intent. {own}")), "{own}");
     }
+}
+
+/// Numbers in an order that one seed gives.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound as u64) as usize
+    }
+
+    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[self.below(of.len())]
+    }
+}
+
+/// What a random constraint is applied to.
+#[derive(Clone, Copy)]
+enum On {
+    Intent,
+    Action,
+    Type,
+}
+
+/// A random constraint, for the body of a node shape.
+fn constraint(numbers: &mut Numbers, on: On, depth: usize) -> String {
+    let kind = numbers.below(12);
+    if depth > 0 && kind < 6 {
+        let mut member = || format!("[ {} ]", constraint(numbers, on, depth - 1));
+        let (one, other) = (member(), member());
+        return match kind {
+            0 => format!("sh:or ( {one} {other} )"),
+            1 => format!("sh:xone ( {one} {other} )"),
+            2 => format!("sh:and ( {one} {other} )"),
+            3 => format!("sh:not {one}"),
+            4 => format!("sh:node {one}"),
+            _ => format!("sh:node {one}; sh:deactivated {}", numbers.one(&["true", "false"])),
+        };
+    }
+    let below = depth.saturating_sub(1);
+    let count = numbers.one(&["", "", "", "sh:minCount 1;", "sh:maxCount 1;", "sh:deactivated true;"]);
+    let (path, on) = match on {
+        On::Type => {
+            let of_types =
+                ["in (ex:A ex:B)", "in (ex:B ex:C)", "hasValue ex:A", "hasValue ex:C", "nodeKind sh:IRI"];
+            return format!("sh:{}", numbers.one(&of_types));
+        }
+        On::Action => match numbers.below(8) {
+            0 => return format!("sh:class {}", numbers.one(&["ex:A", "ex:B"])),
+            1 => (numbers.one(&["ex:q", "[ sh:inversePath ex:q ]"]), On::Action),
+            2 => ("[ sh:inversePath a2a:action ]", On::Intent),
+            3 => ("[ sh:alternativePath ( rdf:type ex:q ) ]", On::Type),
+            4 => ("[ sh:zeroOrOnePath rdf:type ]", On::Type),
+            _ => ("rdf:type", On::Type),
+        },
+        On::Intent => match numbers.below(8) {
+            0 => ("rdf:type", On::Type),
+            1 => ("[ sh:alternativePath ( a2a:action ex:q ) ]", On::Action),
+            2 | 3 => ("( a2a:action rdf:type )", On::Type),
+            _ => ("a2a:action", On::Action),
+        },
+    };
+    let inner = constraint(numbers, on, below);
+    match numbers.below(5) {
+        0 => {
+            let least = numbers.one(&["sh:qualifiedMinCount 1", "sh:qualifiedMaxCount 1"]);
+            format!("sh:property [ sh:path {path}; sh:qualifiedValueShape [ {inner} ]; {least} ]")
+        }
+        _ if inner.contains("deactivated") => format!("sh:property [ sh:path {path}; {inner} ]"),
+        _ => format!("sh:property [ sh:path {path}; {count} {inner} ]"),
+    }
+}
+
+#[test]
+fn the_action_of_a_conforming_intent_is_of_a_class_that_was_found() {
+    let mut numbers = Numbers(0x00c1_a55e5);
+    let (mut pinned, mut conforming) = (0, 0);
+    for _ in 0..1_000 {
+        let mut shapes = format!("{SHAPE} ex:S {}.", constraint(&mut numbers, On::Intent, 3));
+        if numbers.below(3) == 0 {
+            let (target, on) = [
+                ("sh:targetObjectsOf a2a:action", On::Action),
+                ("sh:targetClass a2a:Intent", On::Intent),
+                ("sh:targetSubjectsOf a2a:action, ex:q", On::Intent),
+                ("sh:targetObjectsOf ex:q", On::Action),
+            ][numbers.below(4)];
+            let body = constraint(&mut numbers, on, 2);
+            shapes.push_str(&format!(" ex:X a sh:NodeShape; {target}; {body}."));
+        }
+        let text = format!("{PREFIXES}{DOCUMENT}{shapes}");
+        let review = review_text(&text);
+        let ActionClasses::Pinned(classes) = review.classes() else { continue };
+        let Ok(document) = load(&text) else { continue };
+        pinned += 1;
+        for class in ["A", "B", "C", "D"] {
+            for beside in
+                ["", "ex:i ex:q ex:a.", "ex:a ex:q ex:b. ex:b a ex:A.", "ex:i a2a:action [ a ex:A ]."]
+            {
+                let intent = format!(
+                    "{PREFIXES} ex:i a a2a:Intent; ex:name 1; a2a:action ex:a. ex:a a ex:{class}. {beside}"
+                );
+                let graph = parse_graph(&intent, RdfMediaType::Turtle, &Limits::default()).expect("Turtle");
+                let focus = NamedNode::new_unchecked("https://example.org/i").into();
+                let judged = document.request_shapes.validate_focus(&graph, &focus, &Limits::default());
+                if matches!(judged, Ok(Validation::Conforms)) {
+                    conforming += 1;
+                    let class = format!("https://example.org/{class}");
+                    assert!(classes.contains(&class), "{class} is not in {classes:?}\n{shapes}\n{beside}");
+                }
+            }
+        }
+    }
+    println!("{pinned} documents pin classes, {conforming} intents conform to them");
+    assert!(pinned > 100 && conforming > 100, "{pinned} {conforming}");
 }

@@ -3,11 +3,12 @@
 use super::cost::{self, Size};
 use super::engine::{CountingEngine, Extent};
 use super::fault::{Fault, Kind};
+use super::force::{Kinds, RESOURCES};
 use super::report::{self, ReportedResult};
 use super::syntax::{ShapesGraph, TargetSelector};
 use crate::limits::Limits;
 use oxrdf::vocab::{rdf, rdfs};
-use oxrdf::{Graph, NamedOrBlankNode, Term};
+use oxrdf::{Graph, NamedOrBlankNode, Term, TermRef};
 use rudof_rdf::rdf_core::term::Object;
 use rudof_rdf::rdf_core::term::literal::ConcreteLiteral;
 use rudof_rdf::rdf_impl::OxigraphInMemory;
@@ -83,7 +84,8 @@ impl CompiledShapes {
         others: &[NamedOrBlankNode],
     ) -> Result<Self, ShapeError> {
         let read = ShapesGraph::survey(graph);
-        let of_roots = roots.iter().flat_map(|root| root_faults(&read, root));
+        // What is judged by the roots is not known here; whether it is an intent, the review knows.
+        let of_roots = roots.iter().flat_map(|root| root_faults(&read, root, RESOURCES));
         match read.faults.iter().cloned().chain(of_roots).next() {
             Some(fault) => Err(fault.into()),
             None => Self::of(&read, roots, others),
@@ -223,7 +225,7 @@ impl CompiledShapes {
                 // Judged by the run, if any target selects anything.
                 (Some((_, targets)), _) => {
                     engine.spend(targets.len().saturating_mul(data.len()))?;
-                    each &= targets.iter().any(|target| !selected(data, target).is_empty());
+                    each &= targets.iter().any(|target| selects_from(data, target));
                 }
                 (None, Some(focus)) => {
                     run.judge(&self.schema, root, HashSet::from([focus.clone().into()]), &store, engine)?;
@@ -307,8 +309,8 @@ impl Run {
     }
 }
 
-/// What is wrong with a shape as one that a protocol rests on.
-pub(super) fn root_faults(read: &ShapesGraph, root: &NamedOrBlankNode) -> Vec<Fault> {
+/// What is wrong with a shape as one that a protocol rests on, which judges nodes of these kinds.
+pub(super) fn root_faults(read: &ShapesGraph, root: &NamedOrBlankNode, judged: Kinds) -> Vec<Fault> {
     let fault = |kind, why: &str| Fault::new(kind, why).about(root);
     let Some(shape) = read.shapes.get(root) else {
         return vec![fault(Kind::ShapeMissing, "it is no shape of the graph")];
@@ -319,7 +321,7 @@ pub(super) fn root_faults(read: &ShapesGraph, root: &NamedOrBlankNode) -> Vec<Fa
     }
     if shape.deactivated {
         faults.push(fault(Kind::Deactivated, "it is deactivated"));
-    } else if !read.constrains_intents(root) {
+    } else if !read.constrains(root, judged) {
         faults.push(fault(Kind::ConstrainsNothing, "it constrains nothing"));
     }
     faults
@@ -414,6 +416,17 @@ fn selected(data: &Graph, target: &TargetSelector) -> Vec<Term> {
             }
             instances
         }
+    }
+}
+
+/// Whether a target selects a node of the data. A term that a target names is judged whether the data has it or not; but
+/// where it has not, nothing was said of the data.
+fn selects_from(data: &Graph, target: &TargetSelector) -> bool {
+    match target {
+        TargetSelector::Node(term) => data
+            .iter()
+            .any(|triple| TermRef::from(triple.subject) == term.as_ref() || triple.object == term.as_ref()),
+        _ => !selected(data, target).is_empty(),
     }
 }
 

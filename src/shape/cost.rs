@@ -6,7 +6,7 @@
 //! shapes share multiplies there. Each term is the one that `engine.rs` charges: the estimate is never below the run,
 //! which a property holds it to.
 
-use super::engine::{Extent, component_cost, result_cost};
+use super::engine::{Extent, component_cost, holding_cost, result_cost};
 use super::syntax::TargetSelector;
 use oxrdf::Term;
 use rudof_rdf::rdf_core::SHACLPath;
@@ -116,11 +116,23 @@ pub(super) fn steps_at_most(
             totals.insert(index, held);
         }
     }
-    steps
+    // Each step stands for copies of two terms at most: a node's when it is looked up and remembered, a result's two.
+    let targets = targeting.iter().flat_map(|(_, targets)| targets);
+    let term_octets = targets.map(octets_of_named).fold(size.term_octets, usize::max);
+    steps.saturating_mul(1 + 2 * holding_cost(term_octets))
 }
 
 fn is_named(target: &TargetSelector) -> bool {
     matches!(target, TargetSelector::Node(term) if !matches!(term, Term::Literal(_)))
+}
+
+/// Octets of the node that a target names.
+fn octets_of_named(target: &TargetSelector) -> usize {
+    match target {
+        TargetSelector::Node(Term::NamedNode(iri)) => iri.as_str().len(),
+        TargetSelector::Node(Term::Literal(literal)) => literal.value().len(),
+        _ => 0,
+    }
 }
 
 impl Calls {
@@ -244,7 +256,7 @@ impl Estimate<'_> {
         // What is found is charged where it is remembered, and what is remembered for what it holds.
         let mut steps = calls.resources.saturating_add(calls.literals).saturating_add(held.held);
         if calls.again {
-            steps = steps.saturating_add(calls.resources.saturating_mul(of_one.violations));
+            steps = steps.saturating_add(calls.resources.saturating_mul(of_one.held));
         }
         if let Some(path) = shape.path() {
             steps = steps.saturating_add(focus.saturating_mul(self.extent.path(path).1));

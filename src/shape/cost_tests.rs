@@ -80,6 +80,7 @@ fn shapes(numbers: &mut Numbers) -> String {
     const SHAPES: usize = 6;
     let mut text = format!("ex:N{SHAPES} a sh:NodeShape; sh:nodeKind sh:Literal.\n");
     let _ = writeln!(text, "ex:P{SHAPES} sh:path ex:p; sh:minCount 1.");
+    let long_target = format!("sh:targetNode \"{}\";", "x".repeat(700));
     for shape in 0..SHAPES {
         let target = numbers.one(&[
             "",
@@ -88,6 +89,7 @@ fn shapes(numbers: &mut Numbers) -> String {
             "sh:targetObjectsOf ex:p;",
             "sh:targetClass ex:C;",
             "sh:targetNode ex:z, 1;",
+            &long_target,
         ]);
         let path = path(numbers);
         let (one, other) =
@@ -102,9 +104,11 @@ fn shapes(numbers: &mut Numbers) -> String {
 }
 
 fn data(numbers: &mut Numbers) -> String {
-    let mut text = "ex:i ex:p ex:a. ".to_owned();
+    // In some of the data there are terms that copies are charged for.
+    let long = "x".repeat([8, 2_000, 9_000][numbers.below(3)]);
+    let mut text = format!("@prefix l: <urn:{long}>. ex:i ex:p ex:a. ");
     for _ in 0..numbers.below(24) {
-        let subject = numbers.one(&["ex:i", "ex:i", "ex:a", "ex:b", "ex:c", "_:d"]);
+        let subject = numbers.one(&["ex:i", "ex:i", "ex:a", "ex:b", "ex:c", "_:d", "l:a"]);
         let predicate = numbers.one(&["ex:p", "ex:p", "ex:q", "a"]);
         let object = numbers.one(&[
             "ex:i",
@@ -112,6 +116,8 @@ fn data(numbers: &mut Numbers) -> String {
             "ex:b",
             "ex:c",
             "_:d",
+            "l:a",
+            "l:b",
             "ex:C",
             "1",
             "2",
@@ -215,4 +221,42 @@ fn results_cost_a_step_at_each_level_that_they_rise_to() {
     let (one, two, three) = (steps(1), steps(2), steps(3));
     // Each level costs a look at 500 triples that a node may have, and 500 results.
     assert!(two >= one + 1_000 && three >= two + 1_000, "{one} {two} {three}");
+}
+
+/// The steps of judging `ex:i` of some data.
+fn steps_of(shapes: &str, data: &str) -> usize {
+    let limits = Limits { validation_steps: 20_000_000, ..Limits::default() };
+    let compiled = CompiledShapes::compile(&read(shapes), &root()).expect("the shapes compile");
+    compiled.measure_focus(&read(data), &focus(), &limits).1
+}
+
+#[test]
+fn an_outcome_that_is_used_again_costs_its_results_and_their_details() {
+    // `ex:A` fails with one result, which has 500 details; each member of the list copies both.
+    let steps = |members: usize| {
+        let failing = "ex:A ".repeat(members);
+        let shapes = format!(
+            "ex:N0 a sh:NodeShape; sh:or ({failing} ex:T). ex:T a sh:NodeShape; sh:property [ sh:path ex:n; sh:maxCount 1 ].
+             ex:A a sh:NodeShape; sh:node ex:B. ex:B a sh:NodeShape; sh:property [ sh:path ex:q; sh:nodeKind sh:IRI ]."
+        );
+        let values: String = (0..500).map(|n| format!("ex:i ex:q {n}. ")).collect();
+        steps_of(&shapes, &values)
+    };
+    let (one, two, ten) = (steps(1), steps(2), steps(10));
+    assert!(two >= one + 500 && ten >= one + 9 * 500, "{one} {two} {ten}");
+}
+
+#[test]
+fn a_long_term_costs_at_each_place_that_a_copy_is_held() {
+    let shapes = "ex:N0 a sh:NodeShape; sh:property [ sh:path ex:p; sh:node ex:T; sh:nodeKind sh:Literal ].
+                  ex:T a sh:NodeShape; sh:nodeKind sh:IRI.";
+    let steps = |octets: usize, values: usize| {
+        let long = "x".repeat(octets);
+        let values: String = (0..values).map(|n| format!("ex:i ex:p l:{n}. ")).collect();
+        steps_of(shapes, &format!("@prefix l: <urn:{long}>. {values}"))
+    };
+    assert_eq!(steps(10, 20), steps(250, 20), "an ordinary term costs its step");
+    // As a value of the path, of two constraints and of `ex:T`; looked up; remembered; and in a result.
+    let (short, long) = (steps(10, 20), steps(10_000, 20));
+    assert!(long >= short + 20 * 39 * 6, "{short} {long}");
 }

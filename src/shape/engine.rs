@@ -24,6 +24,9 @@ type Store = OxigraphInMemory;
 const OCTETS_PER_STEP: usize = 16;
 /// Octets that count as one step where they are only copied.
 const OCTETS_COPIED_PER_STEP: usize = 64;
+/// Octets of a term of the data that a step pays for, wherever the run holds a copy of it. The reference intent has no
+/// longer one.
+const OCTETS_HELD_PER_STEP: usize = 256;
 
 /// What bounds the work on one data graph.
 #[derive(Debug, Clone, Copy, Default)]
@@ -172,6 +175,31 @@ pub(super) fn result_cost(shape: &IRShape) -> usize {
     1 + octets / OCTETS_COPIED_PER_STEP
 }
 
+/// What holding a copy of a term costs beside the step that its node costs: nothing, unless the term is long. A graph of
+/// few long terms would else be copied into each outcome and each result.
+pub(super) fn holding_cost(octets: usize) -> usize {
+    octets.saturating_sub(1) / OCTETS_HELD_PER_STEP
+}
+
+/// What holding a result costs beside its own step, without its details.
+fn result_holding_cost(result: &ValidationResult) -> usize {
+    holding_cost(octets_of(result.focus_node())) + holding_cost(result.value().map_or(0, octets_of))
+}
+
+/// What a copy of results costs: each is copied with its details.
+fn copying_cost(results: &[ValidationResult]) -> usize {
+    let each = |result: &ValidationResult| 1 + result_holding_cost(result);
+    results.iter().map(|result| each(result) + result.details().iter().map(each).sum::<usize>()).sum()
+}
+
+fn term_holding_cost(term: &oxrdf::Term) -> usize {
+    holding_cost(match term {
+        oxrdf::Term::NamedNode(iri) => iri.as_str().len(),
+        oxrdf::Term::Literal(literal) => literal.value().len(),
+        _ => 0,
+    })
+}
+
 fn octets_of(term: &Object) -> usize {
     match term {
         Object::Iri(iri) => iri.as_str().len(),
@@ -203,6 +231,8 @@ impl Engine<Store> for CountingEngine {
             _ => 0,
         };
         self.spend(component_cost(component, shape, self.extent, count(values), octets))?;
+        self.spend(values.iter().map(|(focus, _)| term_holding_cost(focus)).sum())?;
+        self.spend(value_nodes(values).map(term_holding_cost).sum())?;
         let outcome = match component {
             IRComponent::MinLength(bound) => {
                 let shortest = usize::try_from(bound.min_length()).unwrap_or(usize::MAX);
@@ -227,6 +257,7 @@ impl Engine<Store> for CountingEngine {
             return Err(unjudged());
         }
         self.spend(outcome.violations().len().saturating_mul(result_cost(shape)))?;
+        self.spend(outcome.violations().iter().map(result_holding_cost).sum())?;
         Ok(outcome)
     }
 
@@ -237,7 +268,9 @@ impl Engine<Store> for CountingEngine {
         focus: &oxrdf::Term,
     ) -> Result<FocusNodes<Store>, ValidationError> {
         self.spend(self.extent.path(shape.path()).1)?;
-        Ok(FocusNodes::new(store.objects_for_shacl_path(focus, shape.path())?))
+        let values = store.objects_for_shacl_path(focus, shape.path())?;
+        self.spend(values.iter().map(term_holding_cost).sum())?;
+        Ok(FocusNodes::new(values))
     }
 
     // Targets are selected before the run (`compiled.rs`): the stock selection drops those that it cannot read.
@@ -269,23 +302,23 @@ impl Engine<Store> for CountingEngine {
     fn record_validation(&mut self, node: Object, shape: ShapeLabelIdx, outcome: ValidationOutcome) {
         // Results are copied at each level that they rise to, with their details. As below, an exhausted engine fails
         // the run.
-        let held = outcome.violations().iter().map(|result| 1 + result.details().len()).sum();
-        let _ = self.spend(held);
+        let _ = self.spend(copying_cost(outcome.violations()) + holding_cost(octets_of(&node)));
         if !matches!(node, Object::Literal(_)) {
             self.outcomes.insert((node, shape), outcome);
         }
     }
 
     fn has_validated(&self, node: &Object, shape: ShapeLabelIdx) -> bool {
+        let _ = self.spend(holding_cost(octets_of(node)));
         self.outcomes.contains_key(&(node.clone(), shape))
     }
 
     fn get_cached_outcome(&self, node: &Object, shape: ShapeLabelIdx) -> Option<ValidationOutcome> {
-        let found = self.outcomes.get(&(node.clone(), shape)).cloned();
-        let results = found.as_ref().map_or(0, |outcome| outcome.violations().len());
-        // No error can be returned here: an exhausted engine fails the next component, and the run.
-        let _ = self.spend(1 + results);
-        found
+        let found = self.outcomes.get(&(node.clone(), shape))?;
+        // No error can be returned here: an exhausted engine fails the next component, and the run. Its budget is looked at
+        // before the copy is made.
+        let copying = copying_cost(found.violations());
+        self.spend(1 + copying + holding_cost(octets_of(node))).ok().map(|()| found.clone())
     }
 
     fn recursion_semantics(&self) -> RecursionSemantics {

@@ -1,7 +1,7 @@
 //! Property paths (SHACL 2.3.1): read with a bound, and their predicates collected.
 
 use super::fault::{Fault, Kind, unusable};
-use super::terms::{as_node, read_list};
+use super::terms::{as_node, read_list, sh_iri};
 use crate::vocab::sh;
 use oxrdf::{Graph, Term};
 use std::collections::BTreeSet;
@@ -75,4 +75,14 @@ impl<'a> PathReader<'a> {
         }
         members.iter().try_for_each(|member| self.walk(member, depth + 1))
     }
+}
+
+/// Whether a path leads from each node to itself too, as far as its outermost operator says.
+pub(super) fn is_reflexive(source: &Graph, path: &Term) -> bool {
+    let node = as_node(path.as_ref());
+    ["zeroOrMorePath", "zeroOrOnePath"].iter().any(|operator| {
+        node.as_ref().is_some_and(|node| {
+            source.objects_for_subject_predicate(node, sh_iri(operator).as_ref()).next().is_some()
+        })
+    })
 }

@@ -1,14 +1,15 @@
 //! One shape, read parameter by parameter.
 
 use super::fault::{Fault, Kind, unusable};
+use super::force::Verdict;
 use super::parameters::{NODE_KINDS, PARAMETERS, Parameter, Role, Values};
-use super::path::PathReader;
+use super::path::{PathReader, is_reflexive};
 use super::syntax::{RDFS_CLASS, Shape, TargetSelector};
 use super::terms::{
     as_node, count, flag, is_constant, is_small_pattern, is_well_typed_literal, read_list, sh_iri, sh_name,
     text,
 };
-use crate::vocab::{a2a, sh};
+use crate::vocab::sh;
 use oxrdf::vocab::rdf as rdf_terms;
 use oxrdf::{Graph, Literal, NamedNodeRef, NamedOrBlankNode, Term, TripleRef};
 use rudof_rdf::rdf_core::utils::RDFRegex;
@@ -74,7 +75,11 @@ impl ShapeReader<'_> {
                 shape.force.nothing_in |= members == 0;
             }
             match parameter.role {
-                Role::Path => shape.path = Some(PathReader::new(self.source, self.graph).read(value)?),
+                Role::Path => {
+                    shape.path = Some(PathReader::new(self.source, self.graph).read(value)?);
+                    shape.force.reflexive = is_reflexive(self.source, value);
+                    shape.force.path = Some(value.clone());
+                }
                 Role::Property => shape.properties += 1,
                 Role::Constraint => shape.constraints += 1,
                 _ => {}
@@ -222,23 +227,27 @@ impl Shape {
             ("or", _) => force.disjuncts.push(members),
             ("xone", _) => force.exclusive.push(members),
             ("uniqueLang" | "closed", said) => force.judge(said == Some(true)),
-            // An intent is an IRI or a blank node, and of this class.
-            ("nodeKind", _) => force.judge_values(sh_name(value) != Some("BlankNodeOrIRI")),
-            ("class", _) => {
-                force.judge_values(!matches!(value, Term::NamedNode(iri) if iri.as_str() == a2a::INTENT));
-            }
+            ("nodeKind", _) => force.judge_values(Verdict::of_node_kind(sh_name(value))),
+            ("class", _) => force.judge_values(Verdict::of_class(value)),
+            (
+                "datatype" | "languageIn" | "minInclusive" | "minExclusive" | "maxInclusive" | "maxExclusive",
+                _,
+            ) => force.judge_values(Verdict::LITERALS),
+            ("pattern" | "in", _) => force.judge_values(Verdict::NO_BLANK),
+            ("hasValue", _) => force.has.push(value.clone()),
+            ("equals", _) => force.equals.push(value.clone()),
             (
                 "minCount" | "maxCount" | "minLength" | "maxLength" | "qualifiedMinCount"
                 | "qualifiedMaxCount",
                 _,
             ) => {
                 let bound = count(value).unwrap_or_default();
-                // A minimum of 0 lets everything pass.
-                force.judge(bound > 0 || parameter.name.contains("ax"));
+                if parameter.name == "maxLength" || (parameter.name == "minLength" && bound > 0) {
+                    force.judge_values(Verdict::NO_BLANK);
+                }
                 force.counts.insert(parameter.name, bound);
             }
-            // Judged with its counts.
-            ("qualifiedValueShape", _) => {}
+            ("qualifiedValueShape", _) => force.qualified.extend(members),
             _ => force.judge(parameter.role == Role::Constraint),
         }
     }

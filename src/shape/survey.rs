@@ -4,6 +4,7 @@
 use super::classes;
 use super::compiled::{CompiledShapes, ShapeError, root_faults};
 use super::fault::{Fault, Kind};
+use super::force::{INTENTS, RESOURCES};
 use super::syntax::{ShapesGraph, TargetSelector};
 use crate::vocab::a2a;
 use oxrdf::{Graph, NamedOrBlankNode};
@@ -30,10 +31,12 @@ pub(crate) fn survey(
 ) -> ShapesSurvey {
     let read = ShapesGraph::survey(graph);
     let mut found = ShapesSurvey { findings: read.faults.clone(), ..ShapesSurvey::default() };
-    for root in request.iter().chain(response) {
+    // A response is of no class of its own.
+    let request_roots = request.iter().map(|root| (root, INTENTS));
+    for (root, judged) in request_roots.chain(response.iter().map(|root| (root, RESOURCES))) {
         // One that is not in the graph is a finding about the document.
         if read.shapes.contains_key(root) {
-            found.findings.extend(root_faults(&read, root));
+            found.findings.extend(root_faults(&read, root, judged));
         }
     }
     if !found.findings.is_empty() {

@@ -4,7 +4,7 @@
 //! would drop, or read otherwise than SHACL says, never reaches it.
 
 use super::fault::{Fault, Kind};
-use super::force::{self, Force, Forces};
+use super::force::{self, Force, Forces, Kinds};
 use super::parameters::{PARAMETERS, PATH_PREDICATES, Role};
 use super::shape_reader::ShapeReader;
 use super::terms::{as_node, sh_iri};
@@ -107,9 +107,10 @@ impl ShapesGraph {
         reached
     }
 
-    /// Whether a shape has, by itself or through shapes that it requires, a constraint that some intent fails.
-    pub(super) fn constrains_intents(&self, node: &NamedOrBlankNode) -> bool {
-        self.forces.get(node).is_some_and(|force| force.refuses_an_intent)
+    /// Whether a shape has, by itself or through shapes that it requires, a constraint that some node of these kinds
+    /// fails.
+    pub(super) fn constrains(&self, node: &NamedOrBlankNode, kinds: Kinds) -> bool {
+        self.forces.get(node).is_some_and(|force| force.refuses_some(kinds))
     }
 
     /// Results, paths and messages hold copies of terms: long ones would make each of them cost more than its step.
@@ -122,7 +123,13 @@ impl ShapesGraph {
         let long = |triple: &oxrdf::TripleRef<'_>| {
             octets(triple.subject.into()) > MAX_TERM || octets(triple.object) > MAX_TERM
         };
-        if self.graph.iter().any(|triple| long(&triple)) {
+        let is_long_target = |target: &TargetSelector| match target {
+            TargetSelector::Node(term) => octets(term.as_ref()) > MAX_TERM,
+            // As long as a term of the document may be; it is compared, and never copied.
+            TargetSelector::Class(_) | TargetSelector::SubjectsOf(_) | TargetSelector::ObjectsOf(_) => false,
+        };
+        let mut targets = self.shapes.values().flat_map(|shape| &shape.targets);
+        if targets.any(is_long_target) || self.graph.iter().any(|triple| long(&triple)) {
             let why = format!("the shapes have a name, constant or message of more than {MAX_TERM} octets");
             self.faults.push(Fault::new(Kind::TermTooLong, why));
         }

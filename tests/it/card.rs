@@ -107,3 +107,16 @@ fn a_declared_document_without_a_source_stops_the_start() {
         assert!(run.stderr.contains(problem), "{to}: {}", run.stderr);
     }
 }
+
+#[test]
+fn a_name_on_the_card_cannot_move_the_cursor() {
+    let scratch = Scratch::new("card-hostile");
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let whole = std::fs::read_to_string(root.join("vectors/writgate.toml")).unwrap();
+    let whole = whole.replace("\"../", &format!("\"{}/", root.display()));
+    scratch.write("writgate.toml", &whole.replace("name = \"Read\"", "name = \"\\u202Edaer\""));
+    let printed = scratch.run(&["card"]);
+    assert!(!printed.contains('\u{202e}') && printed.contains("\\u202edaer"), "{printed}");
+    let entry: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(entry["params"]["protocolDocuments"][1]["name"], "\u{202e}daer");
+}

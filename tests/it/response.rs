@@ -119,6 +119,18 @@ fn a_response_that_no_target_selects_is_refused() {
 }
 
 #[test]
+fn a_target_node_that_is_not_in_the_response_judges_nothing_of_it() {
+    let server = server(
+        "ex:p a2a:responseShape ex:Answer .
+         ex:Answer a sh:NodeShape ; sh:targetNode ex:status ; sh:property [ sh:path ex:number ; sh:maxCount 1 ] .",
+    );
+    assert!(server.check("ex:status ex:number 1 .").is_ok());
+    server.assert_violation("ex:status ex:number 1, 2 .");
+    let refusal = server.assert_violation("ex:other ex:number 1, 2 .");
+    assert!(refusal.evidence().detail.as_deref().unwrap().contains("nothing"));
+}
+
+#[test]
 fn every_response_shape_judges_something() {
     let both = format!(
         "{RECEIPT} ex:p a2a:responseShape ex:Other .
