@@ -416,8 +416,9 @@ impl Run {
             }
             Event::Garbage { at } => {
                 let key = at.key();
+                let sender = if key.role == Role::Agent { "ROLE_USER" } else { "ROLE_AGENT" };
                 let message = serde_json::json!({
-                    "messageId": "g", "contextId": key.context, "role": "ROLE_AGENT",
+                    "messageId": "g", "contextId": key.context, "role": sender,
                     "extensions": [writgate::vocab::EXTENSION],
                     "parts": [{ "data": { "kind": "upgrade-response", "accept": "false" }, "metadata":
                         { "https://w3id.org/jeswr/a2a-rdf/v1/kind": "upgrade-response" } }],

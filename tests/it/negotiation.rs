@@ -466,6 +466,12 @@ const NO_REPLY: &str = "refused there: no answer to the offer";
 
 /// What a lying agent may answer to an offer of a hash, and what the client says to it. All of them echo the activation.
 fn lies(hash: &str, required: bool) -> Vec<(&'static str, Value, &'static str)> {
+    let of_client = handshake;
+    let handshake = |context: &str, handshake: Handshake| {
+        let mut message = of_client(context, handshake);
+        message["role"] = json!("ROLE_AGENT");
+        message
+    };
     let response = |hash: &str, accept: bool| {
         let protocol_hash = hash.parse().unwrap();
         handshake(CONTEXT, Handshake::Response(UpgradeResponse { protocol_hash, accept, reason: None }))
@@ -508,6 +514,11 @@ fn lies(hash: &str, required: bool) -> Vec<(&'static str, Value, &'static str)> 
         ("twice", with("/parts", doubled), "refused here: MESSAGE_MALFORMED"),
         ("in another context", with("/contextId", json!("ctx-elsewhere")), "refused here: MESSAGE_MALFORMED"),
         ("prose", with("/parts", text), if required { "refused here: PROTOCOL_REQUIRED" } else { NO_REPLY }),
+        (
+            "the client's own word, sent back",
+            of_client(CONTEXT, Handshake::Offer(own.clone())),
+            "refused here: MESSAGE_MALFORMED",
+        ),
         ("an offer of its own", handshake(CONTEXT, Handshake::Offer(own)), NO_REPLY),
     ]
 }
