@@ -111,7 +111,8 @@ pub struct CallerFacts {
 }
 
 impl CallerFacts {
-    /// The facts of a caller that activated the extension and gave out `challenge`; everything else unset.
+    /// The facts of a request that activated the extension, by a server that gave out `challenge`; everything else unset. A
+    /// server sets `activated` to what the request's header says ([`crate::card::activation`]).
     pub fn new(peer: impl Into<Peer>, actor: Actor, challenge: impl Into<String>) -> Self {
         Self {
             peer: peer.into(),

@@ -35,6 +35,12 @@ impl ConfigFile {
                 Some(_) => Err(ConfigError::new("reviewed_classes", "needs `accept_offers = \"reviewed\"`")),
             };
         }
+        if self.reviewed_classes.is_empty() {
+            return Err(ConfigError::new(
+                "accept_offers",
+                "`reviewed` accepts nothing without `reviewed_classes`, the action classes that it may accept",
+            ));
+        }
         let known = default_actions();
         if let Some(class) = self.reviewed_classes.iter().find(|class| !known.contains_key(*class)) {
             return Err(ConfigError::new(

@@ -255,7 +255,6 @@ fn a_fetched_document_is_spoken_only_where_reviewed_ones_are_and_its_classes_are
     for (name, settings, expected) in [
         ("by-default", String::new(), 0),
         ("pinned", "accept_offers = \"pinned\"".to_owned(), 0),
-        ("no-class", reviewed(""), 0),
         ("another-class", reviewed(&format!("\"{READ_CLASS}\"")), 0),
         ("its-class", reviewed(&format!("\"{GRANT_CLASS}\"")), 1),
         ("both-classes", reviewed(&format!("\"{READ_CLASS}\", \"{GRANT_CLASS}\"")), 1),
@@ -300,6 +299,7 @@ fn a_document_that_its_review_refuses_is_left_out_and_stops_no_start() {
 fn classes_of_reviewed_documents_are_of_the_default_mapping_and_need_the_setting() {
     for (settings, words) in [
         (format!("reviewed_classes = [\"{READ_CLASS}\"]"), "accept_offers"),
+        ("accept_offers = \"reviewed\"".to_owned(), "reviewed_classes"),
         (
             "accept_offers = \"reviewed\"\nreviewed_classes = [\"https://a.example/Pay\"]".to_owned(),
             "not in the default mapping",
@@ -308,7 +308,8 @@ fn classes_of_reviewed_documents_are_of_the_default_mapping_and_need_the_setting
         let error = config(&offered_and_fetched("classes", &settings)).unwrap_err();
         assert!(error.to_string().contains(words), "{error}");
     }
-    let scratch = offered_and_fetched("no-cache", "accept_offers = \"reviewed\"");
+    let settings = format!("accept_offers = \"reviewed\"\nreviewed_classes = [\"{READ_CLASS}\"]");
+    let scratch = offered_and_fetched("no-cache", &settings);
     let text = std::fs::read_to_string(scratch.path("writgate.toml")).unwrap();
     scratch.write("writgate.toml", &text.replace("document_cache = \"cache\"", ""));
     assert!(config(&scratch).unwrap_err().to_string().contains("document_cache"));
