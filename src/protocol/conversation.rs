@@ -62,20 +62,19 @@
 //!             return Ok(compose::prose("a-1", "We speak RDF here.", leave));
 //!         }
 //!     };
+//!     let hash = permit.protocol_hash().clone();
 //!     let duties = permit.obligations().clone(); // Accepting is a promise: look at them first.
 //!     let actions = permit.accept(&duties, chrono::Utc::now()).map_err(|_| A2aError::internal())?;
 //!     let done: String = actions.iter().map(|it| format!("<{}> a <urn:example:Read> .\n", it.target)).collect();
-//!     let hash = decided.report.body.protocol_hash.unwrap_or_default();
 //!     let answer = json!({
 //!         "messageId": "r-1", "contextId": response.context, "role": "ROLE_AGENT",
 //!         "extensions": ["https://w3id.org/jeswr/a2a-rdf/v1"],
 //!         "parts": [{ "text": done, "mediaType": "text/turtle", "metadata": {
 //!             "https://w3id.org/jeswr/a2a-rdf/v1/kind": "intent-response",
-//!             "https://w3id.org/jeswr/a2a-rdf/v1/protocolHash": hash,
+//!             "https://w3id.org/jeswr/a2a-rdf/v1/protocolHash": hash.as_str(),
 //!         }}],
 //!     });
 //!     // Refused: our own fault, of which the client learns nothing.
-//!     let hash = hash.parse().map_err(|_| A2aError::internal())?;
 //!     let octets = ResponseInput::MessageBytes(answer.to_string().into_bytes());
 //!     engine.check_response(&octets, &hash, &response).map_err(|_| A2aError::internal())?;
 //!     Ok(answer)

@@ -2,6 +2,7 @@ use super::*;
 use crate::protocol::{Binding, FindingKind as Kind, ProtocolSettings, Severity};
 use crate::rdf::{RdfMediaType, parse_graph};
 use crate::shape::Validation;
+use crate::shape::tests::Numbers;
 use std::collections::BTreeMap;
 
 const PREFIXES: &str = "@prefix a2a: <https://w3id.org/jeswr/a2a#>. @prefix schema: <https://schema.org/>.
@@ -585,22 +586,6 @@ fn shapes_in_an_intent_loosen_nothing() {
         "ex:i sh:shapesGraph ex:own.",
     ] {
         assert!(!judged(SHAPE, &format!("ex:i a a2a:Intent. {own}")), "{own}");
-    }
-}
-
-/// Numbers in an order that one seed gives.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound as u64) as usize
-    }
-
-    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[self.below(of.len())]
     }
 }
 

@@ -4,28 +4,13 @@ use super::super::compiled::CompiledShapes;
 use super::Size;
 use crate::limits::Limits;
 use crate::rdf::{RdfMediaType, parse_graph};
+use crate::shape::tests::Numbers;
 use oxrdf::{Graph, NamedNode, NamedOrBlankNode, TermRef};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 const PREFIXES: &str = "@prefix sh: <http://www.w3.org/ns/shacl#>. @prefix ex: <https://example.org/>.
     @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#>. @prefix xsd: <http://www.w3.org/2001/XMLSchema#>. ";
-
-/// Numbers in an order that one seed gives.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound as u64) as usize
-    }
-
-    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[self.below(of.len())]
-    }
-}
 
 fn path(numbers: &mut Numbers) -> &'static str {
     numbers.one(&[

@@ -9,6 +9,22 @@ const PREFIXES: &str = "@prefix sh: <http://www.w3.org/ns/shacl#>. @prefix ex: <
     @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#>. @prefix owl: <http://www.w3.org/2002/07/owl#>.
     @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>. @prefix xsd: <http://www.w3.org/2001/XMLSchema#>. ";
 
+/// Numbers in an order that one seed gives.
+pub(crate) struct Numbers(pub(crate) u64);
+
+impl Numbers {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound as u64) as usize
+    }
+
+    pub(crate) fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[self.below(of.len())]
+    }
+}
+
 /// A file of the shared material beside the repository; where there is none, says so.
 pub(crate) fn shared(path: &str) -> Option<String> {
     let path = shared_path(path);

@@ -165,18 +165,21 @@ fn first_version() -> (Folder, u64) {
     (folder, 1)
 }
 
+/// The tables that version 1 did not have.
+const LATER_TABLES: [&str; 9] = [
+    "revoked_policies",
+    "revoked_entries",
+    "learned_entries",
+    "accepted_lists",
+    "wanted_lists",
+    "status_sponsors",
+    "status_memory",
+    "exchanges",
+    "bound_peers",
+];
+
 fn drop_later_tables(connection: &Connection) {
-    for table in [
-        "revoked_policies",
-        "revoked_entries",
-        "learned_entries",
-        "accepted_lists",
-        "wanted_lists",
-        "status_sponsors",
-        "status_memory",
-        "exchanges",
-        "bound_peers",
-    ] {
+    for table in LATER_TABLES {
         connection.execute_batch(&format!("DROP TABLE {table}")).unwrap();
     }
 }
@@ -569,23 +572,8 @@ fn a_fault_at_any_step_leaves_nothing() {
 
 #[test]
 fn a_missing_table_refuses() {
-    for table in [
-        "reports",
-        "messages",
-        "challenges",
-        "counts",
-        "revoked",
-        "meta",
-        "revoked_policies",
-        "revoked_entries",
-        "learned_entries",
-        "accepted_lists",
-        "wanted_lists",
-        "status_sponsors",
-        "status_memory",
-        "exchanges",
-        "bound_peers",
-    ] {
+    let first = ["reports", "messages", "challenges", "counts", "revoked", "meta"];
+    for table in first.into_iter().chain(LATER_TABLES) {
         let folder = Folder::new();
         let ledger = folder.ledger();
         raw(&folder).execute_batch(&format!("DROP TABLE {table}")).unwrap();
