@@ -36,7 +36,7 @@ struct Bench {
 impl Bench {
     /// `None` where there is no faulty disk.
     fn new(name: &str, load: Load) -> Option<Self> {
-        let bench = Self { load, folder: Folder::new(name), shim: shim()?, worker: None };
+        let bench = Self { load, folder: Folder::in_memory(name), shim: shim()?, worker: None };
         if load != Load::Creates {
             bench.make_template();
         }
@@ -153,7 +153,8 @@ impl Drop for Shown<'_> {
     }
 }
 
-fn beside(path: &Path, ending: &str) -> PathBuf {
+/// A file whose name is a ledger's and an ending.
+pub fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
@@ -164,6 +165,29 @@ fn sweep_all(mode: &str, stride: usize, stride_of_checkpoints: usize) {
     for load in [Load::Creates, Load::Decides, Load::Checkpoints] {
         let Some(mut bench) = Bench::new(&format!("{mode}-{load:?}"), load) else { return };
         bench.sweep(mode, if load == Load::Checkpoints { stride_of_checkpoints } else { stride });
+    }
+}
+
+/// The faulty disk is what it says: a cut takes back what was not synced, and nothing else.
+#[test]
+fn a_power_cut_takes_back_what_was_not_synced() {
+    let Some(shim) = shim() else { return };
+    for (synchronous, kept) in [("OFF", 0), ("FULL", 1)] {
+        let folder = Folder::in_memory(&format!("cut-{synchronous}"));
+        let path = folder.file("notes.db");
+        let notes = rusqlite::Connection::open(&path).unwrap();
+        notes.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE notes (note TEXT);").unwrap();
+        drop(notes);
+        let mut worker = Worker::on_faulty_disk(shim, &path);
+        worker.order("arm cut/0");
+        worker.order(&format!("write {} {synchronous}", path.display()));
+        assert_eq!(worker.listen().last.as_deref(), Some("written"));
+        worker.order("cut");
+        assert_eq!(worker.listen().last, None);
+        drop(worker);
+        let notes = rusqlite::Connection::open(&path).unwrap();
+        let count: i64 = notes.query_row("SELECT count(*) FROM notes", (), |row| row.get(0)).unwrap();
+        assert_eq!(count, kept, "synchronous = {synchronous}");
     }
 }
 

@@ -3,7 +3,8 @@
  * their folder. It counts their calls and, at call number n, does what it was told.
  *
  * It is told by opening a path that does not exist: /writgate-faults/MODE/N arms it and starts the count anew (the open
- * fails with ENOENT), and /writgate-faults/count reads as the number of calls since. Modes:
+ * fails with ENOENT), /writgate-faults/count reads as the number of calls since, and /writgate-faults/now cuts the power
+ * at once. Modes:
  *
  *   off        nothing, but counting
  *   eio        call n fails with EIO, once (mmap with ENOMEM)
@@ -19,6 +20,7 @@
  *              a seed: N.SEED)
  *   full       while the file WRITGATE_FAULT_FLAG exists, writes and allocations fail with ENOSPC
  *   read-only  nothing can be opened for writing, made or removed (EROFS)
+ *   no-new     nothing can be made or removed (EACCES), as in a folder that is read-only
  *
  * What a cut leaves of -shm is garbage or nothing: it is shared memory and promises nothing over a restart. */
 #define _GNU_SOURCE
@@ -37,9 +39,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum mode { OFF, EIO_ONCE, EIO_FROM, ENOSPC_FROM, SHORT, KILL, KILL_AFTER, CUT, CUT_TORN, FULL, READ_ONLY };
+enum mode { OFF, EIO_ONCE, EIO_FROM, ENOSPC_FROM, SHORT, KILL, KILL_AFTER, CUT, CUT_TORN, FULL, READ_ONLY, NO_NEW };
 static const char *const MODES[] = {"off",        "eio", "eio-from", "enospc", "short",    "kill",
-                                    "kill-after", "cut", "cut-torn", "full",   "read-only"};
+                                    "kill-after", "cut", "cut-torn", "full",   "read-only", "no-new"};
 enum call { OTHER, WRITES, MAPS, LOCKS };
 
 /* One thing that a power cut takes back, newest first. */
@@ -290,6 +292,7 @@ static int order(const char *words) {
         lseek(fd, 0, SEEK_SET);
         return fd;
     }
+    if (strcmp(words, "now") == 0) cut_the_power();
     char name[16] = "";
     long n = 0;
     unsigned long given = 1;
@@ -314,8 +317,10 @@ static int open_any(const char *path, int flags, mode_t bits) {
     if (!index) return REAL(open)(path, flags, bits);
     struct file *file = &files[index - 1];
     int error = enter(OTHER);
-    FAIL(mode == READ_ONLY && (flags & O_ACCMODE) != O_RDONLY ? EROFS : error, -1);
     int is_new = REAL(access)(path, F_OK) != 0;
+    if (mode == READ_ONLY && (flags & O_ACCMODE) != O_RDONLY) error = EROFS;
+    if (mode == NO_NEW && is_new) error = EACCES;
+    FAIL(error, -1);
     int fd = REAL(open)(path, flags, bits);
     if (fd >= DESCRIPTORS) abort();
     if (fd >= 0) {
@@ -428,7 +433,7 @@ int unlink(const char *path) {
     if (!index) return REAL(unlink)(path);
     struct file *file = &files[index - 1];
     int error = enter(OTHER);
-    FAIL(mode == READ_ONLY ? EROFS : error, -1);
+    FAIL(mode == READ_ONLY ? EROFS : mode == NO_NEW ? EACCES : error, -1);
     off_t size = 0;
     char *octets = keeps_undo(file) ? whole(path, &size) : NULL;
     int answer = REAL(unlink)(path);

@@ -100,6 +100,7 @@ fn a_worker_obeys() {
 fn obey() {
     say("");
     let mut engine = None;
+    let mut written = Vec::new();
     for line in std::io::stdin().lines() {
         let line = line.unwrap();
         let words: Vec<&str> = line.split(' ').collect();
@@ -116,6 +117,7 @@ fn obey() {
                 }
             }
             ["arm", fault] => assert!(std::fs::File::open(format!("/writgate-faults/{fault}")).is_err()),
+            ["cut"] => drop(std::fs::File::open("/writgate-faults/now")),
             ["count"] => {
                 say(&format!("@count {}", std::fs::read_to_string("/writgate-faults/count").unwrap()))
             }
@@ -130,6 +132,14 @@ fn obey() {
                     decide(engine, numbers, times.parse().unwrap(), threads.parse().unwrap(), seed);
                 }
                 say("@decided");
+            }
+            // Not as a ledger does it: to see what a disk keeps of it.
+            ["write", path, synchronous] => {
+                let connection = rusqlite::Connection::open(path).unwrap();
+                connection.pragma_update(None, "synchronous", synchronous).unwrap();
+                connection.execute("INSERT INTO notes VALUES ('kept')", ()).unwrap();
+                say("@written");
+                written.push(connection);
             }
             ["close"] => {
                 engine = None;
@@ -218,7 +228,17 @@ pub struct Folder(pub PathBuf);
 
 impl Folder {
     pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().canonicalize().unwrap();
+        Self::below(&std::env::temp_dir(), name)
+    }
+
+    /// In memory, where there is such a place: a sync costs nothing there, and what a faulty disk loses is the same.
+    pub fn in_memory(name: &str) -> Self {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() { Self::below(memory, name) } else { Self::new(name) }
+    }
+
+    fn below(place: &Path, name: &str) -> Self {
+        let path = place.canonicalize().unwrap();
         let path = path.join(format!("writgate-faults-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir(&path).unwrap();
@@ -260,7 +280,7 @@ pub fn shim() -> Option<&'static Path> {
     shim.as_deref()
 }
 
-/// A running worker.
+/// A running worker, killed where the test lets go of it.
 pub struct Worker {
     child: Child,
     orders: ChildStdin,
@@ -323,6 +343,18 @@ impl Worker {
         self.listen_until(usize::MAX)
     }
 
+    /// Every answer up to the end of the worker.
+    fn listen_to_the_end(&mut self) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        loop {
+            let said = self.listen();
+            answers.extend(said.answers);
+            if said.last.is_none() {
+                return answers;
+            }
+        }
+    }
+
     /// The same, or up to so many answers.
     pub fn listen_until(&mut self, answers: usize) -> Said {
         let mut said = Said::default();
@@ -347,15 +379,19 @@ impl Worker {
     /// `kill -9`, and what it had said before.
     pub fn kill(mut self) -> Vec<Answer> {
         self.child.kill().unwrap();
-        self.child.wait().unwrap();
-        self.listen().answers
+        self.listen_to_the_end()
     }
 
-    /// Whether it has died. To be asked after it was found to say nothing any more.
+    /// How it ended, once it says nothing any more.
     pub fn end(mut self) -> std::process::ExitStatus {
-        drop(self.orders);
-        std::io::copy(&mut self.said, &mut std::io::sink()).unwrap();
         self.child.wait().unwrap()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
