@@ -2,7 +2,7 @@
 
 use crate::faulty_calls::beside;
 use crate::worker::{Answer, Chance, Folder, Worker, shim};
-use crate::{example, long, proof};
+use crate::{example, how_many, long, proof};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use std::sync::Arc;
 /// A ledger that allowed messages `0..count`, closed.
 fn ledger(path: &Path, count: usize) -> Vec<Answer> {
     let engine = example::engine(Arc::new(example::create(path).unwrap())).unwrap();
-    let answers: Vec<_> = (0..count).map(|number| Answer::of(&engine, number, example::octets(number))).collect();
+    let answers: Vec<_> =
+        (0..count).map(|number| Answer::of(&engine, number, example::octets(number))).collect();
     assert!(answers.iter().all(Answer::is_allow));
     answers
 }
@@ -91,7 +92,10 @@ fn a_ledger_that_may_not_be_written_is_refused() {
     for fault in ["read-only", "no-new"] {
         worker.order(&format!("arm {fault}/0"));
         let said = worker.open(&path).last.unwrap();
-        assert!(said.starts_with("unopened") && (said.contains("read") || said.contains("unable to open")), "{said}");
+        assert!(
+            said.starts_with("unopened") && (said.contains("read") || said.contains("unable to open")),
+            "{said}"
+        );
         worker.order(&format!("create {}", folder.file("ledger.db-2").display()));
         assert!(worker.listen().last.unwrap().contains("cannot be made"));
     }
@@ -126,9 +130,9 @@ fn a_flipped_octet_is_refused_or_found_and_lets_no_replay_in() {
     let (whole, path) = (folder.file("whole.db"), folder.file("ledger.db"));
     let answers = ledger(&whole, 3);
     let octets = fs::read(&whole).unwrap();
-    let mut chance = Chance::new(u64::from(std::process::id()));
+    let mut chance = Chance::of_this_run();
     // The whole header, and places all over the file.
-    let spread = if long() { 20_000 } else { 150 };
+    let spread = how_many("WRITGATE_FLIPS", 150, 20_000);
     let places = (0..100).chain((0..spread).map(|_| chance.below(octets.len()))).collect::<Vec<_>>();
     let mut refused = 0;
     for place in &places {
@@ -214,7 +218,9 @@ fn refused_or_harmless(path: &Path, whole: &Path, answers: &[Answer]) -> bool {
         (Ok(_), _, _) => panic!("the chain holds over rows that cannot be read"),
         (Err(error), _, _) => println!("found: {error}"),
     }
-    let Ok(engine) = example::open(path).and_then(|ledger| example::engine(Arc::new(ledger))) else { return true };
+    let Ok(engine) = example::open(path).and_then(|ledger| example::engine(Arc::new(ledger))) else {
+        return true;
+    };
     for answer in answers {
         let number = answer.number();
         let again = Answer::of(&engine, number, example::octets(number));
@@ -233,9 +239,11 @@ fn allows_nothing_without_record(path: &Path) {
     if let Answer::Allow { sequence, row_hash, decision_id, .. } = &answer {
         let connection = rusqlite::Connection::open(path).unwrap();
         let recorded: (String, Vec<u8>) = connection
-            .query_row("SELECT decision_id, row_hash FROM reports WHERE sequence = ?1", [sequence.to_string()], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })
+            .query_row(
+                "SELECT decision_id, row_hash FROM reports WHERE sequence = ?1",
+                [sequence.to_string()],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
             .unwrap_or_else(|error| panic!("{answer:?}: {error}"));
         let recorded_hash: String = recorded.1.iter().map(|octet| format!("{octet:02x}")).collect();
         assert_eq!((&recorded.0, &recorded_hash), (decision_id, row_hash));

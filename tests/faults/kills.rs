@@ -1,7 +1,7 @@
 //! `kill -9` at random moments under load.
 
 use crate::worker::{Answer, Chance, Folder, Worker};
-use crate::{example, long, proof};
+use crate::{example, how_many, proof};
 
 /// Kills in the short and in the long form.
 const KILLS: usize = 15;
@@ -17,11 +17,8 @@ const THREADS: usize = 8;
 
 #[test]
 fn a_process_killed_at_random_moments_loses_no_answered_decision() {
-    let kills = if long() { LONG_KILLS } else { KILLS };
-    let seed = std::env::var("WRITGATE_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
-    println!("{kills} kills; WRITGATE_SEED={seed} gives the same moments, as far as the machine lets it");
-    let mut chance = Chance::new(seed);
+    let kills = how_many("WRITGATE_KILLS", KILLS, LONG_KILLS);
+    let mut chance = Chance::of_this_run();
     let (mut answered, mut allowed, mut unanswered, mut idle) = (0, 0, 0, 0);
     for file in 0..kills.div_ceil(KILLS_OF_A_FILE) {
         let folder = Folder::new("kills");

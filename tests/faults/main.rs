@@ -21,7 +21,13 @@ mod proof;
 mod races;
 mod worker;
 
-/// The long forms run where `WRITGATE_LONG=1` is set.
+/// Whether the long forms run: `WRITGATE_LONG=1`.
 fn long() -> bool {
     std::env::var("WRITGATE_LONG").is_ok_and(|value| value == "1")
+}
+
+/// How many: what the variable says, or else the number of the form that runs.
+fn how_many(variable: &str, short: usize, of_long: usize) -> usize {
+    let given = std::env::var(variable).ok().map(|given| given.parse().expect("a number"));
+    given.unwrap_or(if long() { of_long } else { short })
 }

@@ -34,7 +34,8 @@ impl Stored {
         let mut found = reports.query(()).unwrap();
         while let Some(row) = found.next().unwrap() {
             let report: serde_json::Value = serde_json::from_str(&row.get::<_, String>(3).unwrap()).unwrap();
-            let text = |pointer| report.pointer(pointer).and_then(|text| text.as_str()).unwrap_or("").to_owned();
+            let text =
+                |pointer| report.pointer(pointer).and_then(|text| text.as_str()).unwrap_or("").to_owned();
             let row_hash: Vec<u8> = row.get(2).unwrap();
             let stored = Row {
                 decision_id: row.get(1).unwrap(),
@@ -79,7 +80,11 @@ impl Stored {
         let allows: BTreeSet<u64> =
             self.rows.iter().filter(|(_, row)| row.allows).map(|(sequence, _)| *sequence).collect();
         assert_eq!(allows, self.messages.values().copied().collect(), "each allow has reserved its message");
-        assert_eq!(allows, self.challenges.values().copied().collect(), "each allow has consumed its challenge");
+        assert_eq!(
+            allows,
+            self.challenges.values().copied().collect(),
+            "each allow has consumed its challenge"
+        );
         assert_eq!(allows.len(), self.messages.len(), "no message is allowed twice");
         assert_eq!(allows.len(), self.challenges.len(), "no challenge is consumed twice");
         for (key, sequence) in &self.messages {

@@ -1,7 +1,7 @@
 //! Many threads and two processes on one file.
 
 use crate::worker::{Answer, Folder, Worker};
-use crate::{example, long, proof};
+use crate::{example, how_many, proof};
 use std::collections::HashSet;
 use std::sync::{Arc, Barrier};
 use std::time::Instant;
@@ -22,9 +22,8 @@ const LONG_THREADS: usize = 64;
 
 #[test]
 fn of_racing_decisions_in_two_processes_each_message_is_allowed_once() {
-    let given = std::env::var("WRITGATE_MESSAGES").ok().and_then(|messages| messages.parse().ok());
-    let messages = given.unwrap_or(if long() { LONG_MESSAGES } else { MESSAGES });
-    let threads = if long() { LONG_THREADS } else { THREADS };
+    let messages = how_many("WRITGATE_MESSAGES", MESSAGES, LONG_MESSAGES);
+    let threads = how_many("WRITGATE_THREADS", THREADS, LONG_THREADS);
     let folder = Folder::new("races");
     let path = folder.file("ledger.db");
     drop(example::create(&path).unwrap());

@@ -75,7 +75,9 @@ impl FromStr for Answer {
     fn from_str(line: &str) -> Result<Self, String> {
         let words: Vec<&str> = line.split(' ').collect();
         let [verdict, number, decision_id, sequence, last] = words[..] else { return Err(line.to_owned()) };
-        let (Ok(number), Ok(sequence)) = (number.parse(), sequence.parse()) else { return Err(line.to_owned()) };
+        let (Ok(number), Ok(sequence)) = (number.parse(), sequence.parse()) else {
+            return Err(line.to_owned());
+        };
         let (decision_id, last) = (decision_id.to_owned(), last.to_owned());
         match verdict {
             "allow" => Ok(Self::Allow { number, decision_id, sequence, row_hash: last }),
@@ -210,6 +212,14 @@ pub struct Chance(u64);
 impl Chance {
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    /// Others in every run, but for those with the same `WRITGATE_SEED`.
+    pub fn of_this_run() -> Self {
+        let seed = std::env::var("WRITGATE_SEED").ok().map(|seed| seed.parse().expect("a number"));
+        let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
+        println!("WRITGATE_SEED={seed} draws the same numbers again");
+        Self::new(seed)
     }
 
     /// A number below `bound`.
