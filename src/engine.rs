@@ -29,6 +29,7 @@ mod decide;
 mod negotiate;
 pub(crate) mod response;
 
+pub(crate) use decide::decision_id;
 pub use negotiate::{Offer, Received};
 
 #[cfg(not(panic = "unwind"))]
@@ -79,7 +80,7 @@ impl Engine {
         let revoked = Revoked { policies, ..Revoked::default() };
         if revoked != Revoked::default() {
             ledger
-                .mark_revoked(&revoked)
+                .mark_revoked(&revoked, clock.now())
                 .map_err(|cause| ConfigError::new("revocations", cause.to_string()))?;
         }
         let known = Arc::new(KnownFacts::new(config.cache_bytes));

@@ -1,17 +1,25 @@
 //! The decision report: what was decided, on what, and why.
 //!
 //! Its *body* is what `evaluate` determines, and a re-decision must reproduce it byte for byte. Its *envelope* is what
-//! `decide` adds. (Evidence, checkpoints, replay and export are a later issue.)
+//! `decide` adds. A ledger's other rows are events ([`record`]).
 
 mod draft;
+mod evidence;
+mod mask;
+mod record;
 mod report;
 
 pub(crate) use draft::{Draft, hop_report};
-pub(crate) use report::instant_text;
+pub use evidence::{Blob, EvidenceDigests};
+pub use mask::Masked;
+pub use record::{
+    Event, EventEnvelope, ExchangeReport, LedgerEventV1, Record, RecordError, RefusalTally, RowChange,
+};
 pub use report::{
     ActionReport, AttributeReport, DecisionOutcome, DecisionReportV1, EvaluationOutcome, HopReport,
-    InputReport, ReportBody, ReportEnvelope,
+    InputReport, ReportBody, ReportEnvelope, Reservation, reservation_digest,
 };
+pub(crate) use report::{instant_text, recorded_text};
 
 #[cfg(test)]
 pub(crate) use report::example_body;

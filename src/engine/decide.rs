@@ -57,16 +57,17 @@ impl Engine {
         clock: StageClock,
     ) -> Result<Decided, Retry> {
         let Evaluation { outcome, report: body, learned } = evaluation;
-        let now = request.snapshot.instant;
-        let key = request.facts.conversation(Role::Agent);
-        let rests_on = RestsOn { of: &key, conversation: &request.snapshot.conversation };
-        let entry = |admission_refusal, stage_micros| Entry {
-            body: &body,
+        let of = request.facts.conversation(Role::Agent);
+        let rests_on = RestsOn { of, conversation: request.snapshot.conversation.clone() };
+        let entry = |body, learned, admission_refusal, stage_micros| Entry {
+            body,
+            masked: None,
+            evidence: None,
             decision_id: decision_id.to_owned(),
             stage_micros,
-            now,
+            now: request.snapshot.instant,
             admission_refusal,
-            learned: &learned,
+            learned,
             rests_on: None,
         };
         let record = |entry| match self.ledger.record(entry).map_err(Retry::unavailable)? {
@@ -76,16 +77,18 @@ impl Engine {
         let (decision, report) = match outcome {
             Outcome::Granted(grant) => match self.unsupported_duty(&grant) {
                 Some(refusal) => {
-                    let report = record(entry(Some(refusal.reason()), clock.stop()))?;
-                    (Decision::Refuse(refusal), report)
+                    let entry = entry(body, learned, Some(refusal.reason()), clock.stop());
+                    (Decision::Refuse(refusal), record(entry)?)
                 }
-                None => self.admit(request, grant, (&body, &learned), rests_on, decision_id, clock)?,
+                None => self.admit(request, grant, (body, learned), rests_on, decision_id, clock)?,
             },
-            Outcome::Refused(refusal) => (Decision::Refuse(refusal), record(entry(None, clock.stop()))?),
+            Outcome::Refused(refusal) => {
+                (Decision::Refuse(refusal), record(entry(body, learned, None, clock.stop()))?)
+            }
             Outcome::NotOurs(not_ours) => {
                 // A required offer that came in between leaves no room for prose.
-                let entry = Entry { rests_on: Some(rests_on), ..entry(None, clock.stop()) };
-                (Decision::NotOurs(not_ours), record(entry)?)
+                let entry = entry(body, learned, None, clock.stop());
+                (Decision::NotOurs(not_ours), record(Entry { rests_on: Some(rests_on), ..entry })?)
             }
         };
         Ok(Decided { decision, report })
@@ -96,8 +99,8 @@ impl Engine {
         &self,
         request: &Request,
         grant: Box<Grant>,
-        (body, learned): (&ReportBody, &Learned),
-        rests_on: RestsOn<'_>,
+        (body, learned): (ReportBody, Learned),
+        rests_on: RestsOn,
         decision_id: &str,
         clock: StageClock,
     ) -> Result<(Decision, DecisionReportV1), Retry> {
@@ -114,22 +117,24 @@ impl Engine {
         }
         let candidate = Candidate {
             body,
+            masked: None,
+            evidence: None,
             decision_id: decision_id.to_owned(),
             stage_micros: clock.stop(),
             now,
             not_after: grant.not_after(),
-            context: grant.envelope.facts.context.as_deref(),
-            holder: grant.presentation.holder(),
-            message_id: &grant.envelope.facts.message_id,
+            context: grant.envelope.facts.context.clone(),
+            holder: grant.presentation.holder().to_owned(),
+            message_id: grant.envelope.facts.message_id.clone(),
             message_digest: grant.envelope.digest,
-            domain: grant.presentation.domain(),
-            challenge: grant.presentation.nonce(),
+            domain: grant.presentation.domain().to_owned(),
+            challenge: grant.presentation.nonce().to_owned(),
             presentation_created: grant.presentation.created(),
             exercised: grant.policy.exercised().iter().map(exercise).collect(),
             leans_on: grant.leans_on(),
             learned,
             rests_on,
-            obligations: grant.obligations(),
+            obligations: grant.obligations().clone(),
         };
         match self.ledger.admit(candidate).map_err(Retry::unavailable)? {
             Admission::Admitted(recorded, report) => {
@@ -161,14 +166,9 @@ impl Engine {
         let refusal = Refusal::new(Stage::Admission, Reason::LedgerUnavailable);
         let (body, refusal) = crate::audit::Draft::new(request, &self.config).refused(refusal);
         let envelope = ReportEnvelope {
-            decision_id,
-            sequence: 0,
-            outcome: DecisionOutcome::Refuse,
             reason: Some(refusal.reason()),
             wire_code: refusal.wire_code(),
-            earlier_decision: None,
-            stage_micros: BTreeMap::new(),
-            redacted: Vec::new(),
+            ..ReportEnvelope::unrecorded(decision_id, DecisionOutcome::Refuse)
         };
         let report = DecisionReportV1 { version: DecisionReportV1::VERSION.to_owned(), body, envelope };
         let decided = Decided { decision: Decision::Refuse(refusal), report };
@@ -194,7 +194,7 @@ impl Retry {
 }
 
 /// UUIDv7 of the decision's instant.
-fn decision_id(now: Instant) -> String {
+pub(crate) fn decision_id(now: Instant) -> String {
     let seconds = u64::try_from(now.timestamp()).unwrap_or(0);
     let timestamp = uuid::Timestamp::from_unix(uuid::NoContext, seconds, now.timestamp_subsec_nanos());
     uuid::Uuid::new_v7(timestamp).to_string()

@@ -61,7 +61,8 @@ impl Model {
                 (*id, *content, *context, *holder, *challenge, policy.to_string(), *seen)
             }
             Step::Revoke(policy) => {
-                self.revoked.insert(policy.to_string());
+                // A row for each change, and none where nothing changes.
+                self.rows += u64::from(self.revoked.insert(policy.to_string()));
                 return Answer::Done;
             }
             Step::Record => {
@@ -101,7 +102,7 @@ fn apply(ledger: &SqliteLedger, step: &Step) -> Answer {
                 ask.exercised = [(policy.to_string(), once(*seen))].into();
             }),
         Step::Revoke(policy) => {
-            ledger.mark_revoked(&ids(&[&policy.to_string()])).unwrap();
+            ledger.mark_revoked(&ids(&[&policy.to_string()]), at(100)).unwrap();
             return Answer::Done;
         }
         Step::Record => {
