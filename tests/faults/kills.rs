@@ -37,7 +37,7 @@ fn a_process_killed_at_random_moments_loses_no_answered_decision() {
         answered += answers.len();
         let allows = answers.iter().filter(|answer| answer.is_allow()).count();
         allowed += allows;
-        unanswered += stored.rows.len() - answers.len();
+        unanswered += stored.decisions() - answers.len();
         proof::holds_and_goes_on(&path, &answers, 0..(rounds + 1) * FRESH);
     }
     println!(

@@ -73,7 +73,7 @@ fn of_racing_decisions_in_two_processes_each_message_is_allowed_once() {
     if unavailable == 0 {
         assert_eq!(allows, challenges.len(), "as many allows as challenges");
         assert_eq!(allows, stored.messages.len(), "as many allows as reserved messages");
-        assert_eq!(stored.rows.len(), answers.len(), "as many rows as answers");
+        assert_eq!(stored.decisions(), answers.len(), "as many decisions as answers");
     }
     let keys: HashSet<_> = answers.iter().filter(|answer| answer.is_allow()).map(Answer::number).collect();
     assert_eq!(keys.len(), allows, "no message is allowed twice");

@@ -18,6 +18,8 @@
  *              or removed since the last sync of the folder are undone too.
  *   cut-torn   the same, but each 512-octet sector keeps its new content or gets its old one back, by chance (N is n and
  *              a seed: N.SEED)
+ *   sync-lost  the first sync from call n on fails, once, and what it was to sync is gone: that is how Linux may do it, and
+ *              a second sync succeeds without bringing it back
  *   full       while the file WRITGATE_FAULT_FLAG exists, writes and allocations fail with ENOSPC
  *   read-only  nothing can be opened for writing, made or removed (EROFS)
  *   no-new     nothing can be made or removed (EACCES), as in a folder that is read-only
@@ -39,9 +41,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum mode { OFF, EIO_ONCE, EIO_FROM, ENOSPC_FROM, SHORT, KILL, KILL_AFTER, CUT, CUT_TORN, FULL, READ_ONLY, NO_NEW };
+enum mode { OFF, EIO_ONCE, EIO_FROM, ENOSPC_FROM, SHORT, KILL, KILL_AFTER, CUT, CUT_TORN, FULL, READ_ONLY, NO_NEW, SYNC_LOST };
 static const char *const MODES[] = {"off",        "eio", "eio-from", "enospc", "short",    "kill",
-                                    "kill-after", "cut", "cut-torn", "full",   "read-only", "no-new"};
+                                    "kill-after", "cut", "cut-torn", "full",   "read-only", "no-new", "sync-lost"};
 enum call { OTHER, WRITES, MAPS, LOCKS };
 
 /* One thing that a power cut takes back, newest first. */
@@ -66,7 +68,7 @@ static const char *prefix, *flag;
 static enum mode mode;
 static long count, at;
 static unsigned long seed;
-static int shortened;
+static int struck;
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 #define REAL(name) ((__typeof__(&name))real(#name))
@@ -106,7 +108,7 @@ static int is_shm(const struct file *file) {
     return length > 4 && strcmp(file->path + length - 4, "-shm") == 0;
 }
 static int keeps_undo(const struct file *file) {
-    return (mode == CUT || mode == CUT_TORN) && !is_folder(file) && !is_shm(file);
+    return (mode == CUT || mode == CUT_TORN || mode == SYNC_LOST) && !is_folder(file) && !is_shm(file);
 }
 
 /* --- The log of what is not synced ------------------------------------------------------------------------------- */
@@ -222,6 +224,15 @@ static void take_back(struct file *file) {
     else REAL(unlink)(file->path);
 }
 
+/* The same under a process that goes on: through its own descriptor, because closing another would let go of its locks. */
+static void lose_octets(struct file *file, int fd) {
+    for (struct undo *undo = file->undo; undo && undo->what != REMOVED; undo = undo->before) {
+        if (undo->what != OCTETS) continue;
+        if (REAL(pwrite)(fd, undo->octets, undo->length, undo->offset) != undo->length) abort();
+        if (REAL(ftruncate)(fd, undo->size) != 0) abort();
+    }
+}
+
 static void die(void) {
     kill(getpid(), SIGKILL);
     for (;;) pause();
@@ -299,7 +310,7 @@ static int order(const char *words) {
     sscanf(words, "%15[^/]/%ld.%lu", name, &n, &given);
     for (size_t i = 0; i < sizeof MODES / sizeof *MODES; i++) {
         if (strcmp(name, MODES[i]) == 0) {
-            mode = i, at = n, count = 0, shortened = 0;
+            mode = i, at = n, count = 0, struck = 0;
             seed = given * 0x9E3779B97F4A7C15u + 1;
             errno = ENOENT;
             return -1;
@@ -361,8 +372,8 @@ int close(int fd) {
 static ssize_t write_some(int fd, const void *octets, size_t length, off_t offset, int seeks) {
     struct file *file = file_of(fd);
     int error = enter(WRITES);
-    if (error && mode == SHORT && !shortened) {
-        shortened = 1, error = 0;
+    if (error && mode == SHORT && !struck) {
+        struck = 1, error = 0;
         length = length > 1 ? length / 2 : length;
     }
     FAIL(error, -1);
@@ -405,7 +416,13 @@ PASS(void *, MAP_FAILED, MAPS, mmap64, (void *where, size_t length, int may, int
     int name(int fd) {                                   \
         struct file *file = file_of(fd);                 \
         if (!file) return REAL(name)(fd);                \
-        FAIL(enter(OTHER), -1);                          \
+        int error = enter(OTHER);                        \
+        if (mode == SYNC_LOST && count >= at && !struck) { \
+            struck = 1, error = EIO;                     \
+            lose_octets(file, fd);                       \
+            forget(file);                                \
+        }                                                \
+        FAIL(error, -1);                                 \
         int answer = REAL(name)(fd);                     \
         if (answer == 0) forget(file);                   \
         leave();                                         \
