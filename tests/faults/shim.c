@@ -224,12 +224,15 @@ static void take_back(struct file *file) {
     else REAL(unlink)(file->path);
 }
 
-/* The same under a process that goes on: through its own descriptor, because closing another would let go of its locks. */
+/* What is left of unsynced octets under a process that goes on: the old ones, and zeros where there were none. The size of
+ * the file stays. All through its own descriptor, because closing another one would let go of its locks. */
 static void lose_octets(struct file *file, int fd) {
+    off_t now = size_of(fd);
     for (struct undo *undo = file->undo; undo && undo->what != REMOVED; undo = undo->before) {
         if (undo->what != OCTETS) continue;
         if (REAL(pwrite)(fd, undo->octets, undo->length, undo->offset) != undo->length) abort();
-        if (REAL(ftruncate)(fd, undo->size) != 0) abort();
+        if (undo->size >= now) continue;
+        if (REAL(ftruncate)(fd, undo->size) != 0 || REAL(ftruncate)(fd, now) != 0) abort();
     }
 }
 
