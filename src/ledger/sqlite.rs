@@ -9,6 +9,7 @@ mod admission;
 pub(super) mod changes;
 mod conversations;
 mod evidence;
+mod filled;
 mod remembered;
 mod rows;
 pub(super) mod schema;
