@@ -43,6 +43,11 @@ impl Answer {
         *number
     }
 
+    pub fn decision_id(&self) -> &str {
+        let (Self::Allow { decision_id, .. } | Self::Refuse { decision_id, .. }) = self;
+        decision_id
+    }
+
     pub fn is_allow(&self) -> bool {
         matches!(self, Self::Allow { .. })
     }
