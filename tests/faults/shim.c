@@ -245,13 +245,13 @@ static void cut_the_power(void) {
     for (int i = 0; i < FILES && files[i].path[0]; i++) {
         if (is_folder(&files[i])) continue;
         if (is_shm(&files[i])) {
+            /* A new file: threads that still run have the old one mapped. */
             off_t size;
             char *octets = whole(files[i].path, &size);
+            REAL(unlink)(files[i].path);
             if (octets && chance() % 2) {
                 for (off_t at = 0; at < size; at++) octets[at] = (char)chance();
                 rewrite(files[i].path, octets, size);
-            } else if (octets) {
-                REAL(unlink)(files[i].path);
             }
         } else if (files[i].undo) {
             take_back(&files[i]);
