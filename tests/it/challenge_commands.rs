@@ -1,0 +1,1 @@
+//! `writgate challenge`, and a configuration that issues challenges.
