@@ -387,7 +387,7 @@ fn a_challenge_has_one_spelling() {
         body.to_owned(),
         "wgi1.".to_owned(),
         format!("wgi1.{}", "A".repeat(75)),
-        format!("wgi1.{}", "A".repeat(100_000)),
+        format!("wgi1.{}", "A".repeat(1_000)),
     ];
     for spelling in same_octets.chain(others) {
         assert_ne!(spelling, token);
