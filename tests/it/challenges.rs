@@ -364,11 +364,11 @@ fn a_challenge_has_one_spelling() {
         .find(|token| token.contains(['-', '_']))
         .unwrap();
     let body = token.strip_prefix("wgi1.").unwrap();
-    let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let (head, last) = token.split_at(token.len() - 1);
     // The last character has two bits that encode nothing.
-    let value = alphabet.find(last).unwrap();
-    let same_octets = (1..4).map(|unused| format!("{head}{}", &alphabet[value + unused..][..1]));
+    let value = alphabet.iter().position(|octet| last.as_bytes() == [*octet]).unwrap();
+    let same_octets = (1..4).map(|unused| format!("{head}{}", char::from(alphabet[value + unused])));
     let others = [
         format!("{token}="),
         format!("{token}A"),
@@ -378,7 +378,7 @@ fn a_challenge_has_one_spelling() {
         format!("{token}\0"),
         format!("{head}="),
         head.to_owned(),
-        token[..token.len() - 4].to_owned(),
+        token.split_at(token.len() - 4).0.to_owned(),
         token.replace('-', "+").replace('_', "/"),
         token.replace("wgi1.", "WGI1."),
         token.replace("wgi1.", "wgi1.wgi1."),
