@@ -424,11 +424,11 @@ mod tests {
         assert_eq!(names(&json!({}), ""), Ok(false));
         for (card, path) in [
             (json!([]), "/"),
-            (json!({"SupportedInterfaces": [{"url": url}]}), "/SupportedInterfaces"),
+            (json!({"SupportedInterfaces": [{"url": url}]}), "/supportedInterfaces"),
             (json!({"supportedInterfaces": {"url": url}}), "/supportedInterfaces"),
             (json!({"supportedInterfaces": [url]}), "/supportedInterfaces/0"),
             (json!({"supportedInterfaces": [{"url": url}, {"url": 1}]}), "/supportedInterfaces/1/url"),
-            (json!({"supportedInterfaces": [{"url": url, "URL": "x"}]}), "/supportedInterfaces/0/URL"),
+            (json!({"supportedInterfaces": [{"url": url, "URL": "x"}]}), "/supportedInterfaces/0/url"),
             (
                 json!({"supportedInterfaces": vec![json!({"url": url}); MAX_INTERFACES + 1]}),
                 "/supportedInterfaces",

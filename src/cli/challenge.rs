@@ -16,9 +16,18 @@ use std::sync::Arc;
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
-    /// As `bind` does; without any of these, make a new value for a server to give out, which the server must remember
-    #[command(flatten)]
-    bind: Option<Bind>,
+    /// As `bind`; without any of these, make a new value for a server to give out, which the server must remember
+    #[arg(long, requires = "nonce", requires = "domain")]
+    message: Option<PathBuf>,
+    /// As `bind`
+    #[arg(long, requires = "message")]
+    nonce: Option<String>,
+    /// As `bind`
+    #[arg(long, requires = "message")]
+    domain: Option<String>,
+    /// As `bind`
+    #[arg(long, requires = "message")]
+    card: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -72,18 +81,28 @@ struct Issue {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let challenge = match (&arguments.command, &arguments.bind) {
-        (Some(Command::Bind(bind)), _) | (None, Some(bind)) => bound(bind)?,
-        (Some(Command::Issue(issue)), _) => issued(issue)?,
-        (Some(Command::Key { out }), _) => {
+    let challenge = match &arguments.command {
+        Some(Command::Bind(bind)) => bound(bind)?,
+        Some(Command::Issue(issue)) => issued(issue)?,
+        Some(Command::Key { out }) => {
             let secret = new_secret().map_err(|cause| Failure::new(cause.to_string()))?;
             key::write_secret(out, &secret)?;
             return Ok(Exit::Success);
         }
-        (None, None) => new_challenge()?,
+        None => match arguments.bind() {
+            Some(bind) => bound(&bind)?,
+            None => new_challenge()?,
+        },
     };
     output::say(format_args!("{challenge}"));
     Ok(Exit::Success)
+}
+
+impl Arguments {
+    fn bind(&self) -> Option<Bind> {
+        let (message, nonce, domain) = (self.message.clone()?, self.nonce.clone()?, self.domain.clone()?);
+        Some(Bind { message, nonce, domain, card: self.card.clone() })
+    }
 }
 
 fn bound(bind: &Bind) -> Result<String, Failure> {
