@@ -101,6 +101,8 @@ fn a_server_may_say_which_issued_challenge_it_expects() {
     let own = "n-9f2c41d07ab35e68";
     assert_eq!(reason(&engine, &answering(&first), expecting(own)), Reason::ChallengeMismatch);
     assert_granted(&evaluate(&engine, &answering(own), expecting(own)));
+    // It does not speak for itself: unsaid, it is not expected.
+    assert_eq!(reason(&engine, &answering(own), caller()), Reason::ChallengeUnknown);
     assert_eq!(reason(&engine, &answering(&first), expecting("")), Reason::ChallengeUnknown);
 }
 
