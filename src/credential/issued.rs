@@ -274,7 +274,7 @@ mod tests {
         issuer().judge(token, &Recipient { peer, actor, context, domain })
     }
 
-    /// Each pair of neighbours would be written alike if members were joined without their lengths or presence.
+    /// Some of these would be written alike without their lengths, others without whether they are there.
     #[test]
     fn no_two_recipients_are_written_alike() {
         let (nobody, named) = (Peer::Unauthenticated, |name: &str| Peer::Authenticated(name.to_owned()));
@@ -291,6 +291,9 @@ mod tests {
             (named("a"), any.clone(), Some("a"), "d"),
             (nobody.clone(), agent("a"), Some("a"), "d"),
             (named("a\0"), any, None, "d"),
+            // Alike without their lengths: what says that a member is there may stand in one.
+            (named("a\u{1}bc"), agent("d"), None, "e"),
+            (named("a"), agent("bc\u{1}d"), None, "e"),
         ];
         let now = NOW.parse().unwrap();
         for (n, (peer, actor, context, domain)) in recipients.iter().enumerate() {
