@@ -237,7 +237,6 @@ fn a_sync_that_fails_and_loses_its_writes_never_allows_without_its_record() {
 
 /// The same while a ledger is made: it is made, or it is refused.
 #[test]
-#[ignore = "`create` does not hear that the switch to WAL failed: the ledger works, and does not open again"]
 fn a_sync_that_fails_and_loses_its_writes_makes_no_half_ledger() {
     sweep_loads(&[Load::Creates], "sync-lost");
 }
