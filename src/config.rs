@@ -483,7 +483,7 @@ impl PolicyStore {
         let graph = parse_graph(text, media_type, limits).map_err(|cause| problem(&cause.to_string()))?;
         let id = crate::mandate::odrl::policy_id(&graph)
             .ok_or_else(|| problem("a document holds not exactly one policy"))?;
-        let stored = StoredPolicy { text: text.to_owned(), media_type, graph, read };
+        let stored = StoredPolicy { text: text.to_owned(), media_type, graph, read, limits: limits.clone() };
         match self.documents.insert(id.clone(), stored) {
             None => Ok(id),
             Some(_) => Err(problem(&format!("two documents hold the policy {id}"))),
@@ -510,6 +510,8 @@ pub(crate) struct StoredPolicy {
     pub(crate) media_type: crate::rdf::RdfMediaType,
     pub(crate) graph: Graph,
     pub(crate) read: Instant,
+    /// What it was read under.
+    pub(crate) limits: Limits,
 }
 
 /// A setting that is missing, contradictory or unreadable. Start-up stops.

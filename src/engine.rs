@@ -4,7 +4,7 @@
 //! takes the snapshot, evaluates, and runs stage 10 in one ledger transaction. Cheap checks come before dear ones, and
 //! nothing is written before everything holds.
 
-use crate::audit::Draft;
+use crate::audit::{Consulted, Draft};
 use crate::config::{Config, ConfigError};
 use crate::credential::{Known, KnownFacts, VerifiedPresentation, digest_of_limits};
 use crate::decision::{Evaluation, Grant, NotOurs, Outcome};
@@ -147,10 +147,12 @@ impl Engine {
     ///
     /// It evaluates anew, the policies up to 64 times: it is for a person who asks, not for each decision.
     pub fn explain(&self, request: &Request) -> Option<Explanation> {
-        let (mut draft, mut learned) = (Draft::new(request, &self.config), Learned::default());
+        let mut draft = Draft::new(request, &self.config);
+        let (mut learned, mut consulted) = Default::default();
         let known = Known::nothing();
         let explain = || {
-            let judged = before_policy(request, &self.config, &known, &mut draft, &mut learned, &mut |_| ());
+            let notes = (&mut learned, &mut consulted);
+            let judged = before_policy(request, &self.config, &known, &mut draft, notes, &mut |_| ());
             match judged {
                 Err(refusal) => Some(Explanation::of_refusal(&refusal)),
                 Ok(None) => None,
@@ -166,30 +168,41 @@ impl Engine {
 
     /// [`Engine::evaluate`], telling `watch` which stage is about to run. The watcher cannot change the answer.
     pub(crate) fn evaluate_watched(&self, request: &Request, watch: &mut dyn FnMut(Stage)) -> Evaluation {
-        let mut draft = Draft::new(request, &self.config);
-        let mut learned = Learned::default();
-        // A panic can only come from a dependency. The draft is plain data, each field of it whole or absent.
         let known = Known::new(&self.known, self.limits);
-        let judged = catch_unwind(AssertUnwindSafe(|| {
-            stages(request, &self.config, &known, &mut draft, &mut learned, watch)
-        }));
-        let judged = judged.unwrap_or_else(|_| {
-            self.known.clear();
-            Err(Refusal::internal(draft.stage(), "a dependency panicked"))
-        });
-        let (outcome, report) = match judged {
-            Ok(Judged::Granted(grant)) => {
-                let report = draft.granted(&grant);
-                (Outcome::Granted(grant), report)
-            }
-            Ok(Judged::NotOurs) => (Outcome::NotOurs(NotOurs::new()), draft.not_ours()),
-            Err(refusal) => {
-                let (report, refusal) = draft.refused(refusal);
-                (Outcome::Refused(refusal), report)
-            }
-        };
-        Evaluation { outcome, report, learned }
+        evaluate(request, &self.config, &known, &|| self.known.clear(), watch)
     }
+}
+
+/// Stages 1 to 9 with their report. `on_panic` is told of a panic.
+pub(crate) fn evaluate(
+    request: &Request,
+    config: &Config,
+    known: &Known<'_>,
+    on_panic: &dyn Fn(),
+    watch: &mut dyn FnMut(Stage),
+) -> Evaluation {
+    let mut draft = Draft::new(request, config);
+    let (mut learned, mut consulted) = Default::default();
+    // A panic can only come from a dependency. The draft is plain data, each field of it whole or absent.
+    let judged = catch_unwind(AssertUnwindSafe(|| {
+        stages(request, config, known, &mut draft, (&mut learned, &mut consulted), watch)
+    }));
+    let judged = judged.unwrap_or_else(|_| {
+        on_panic();
+        Err(Refusal::internal(draft.stage(), "a dependency panicked"))
+    });
+    let (outcome, report) = match judged {
+        Ok(Judged::Granted(grant)) => {
+            let report = draft.granted(&grant);
+            (Outcome::Granted(grant), report)
+        }
+        Ok(Judged::NotOurs) => (Outcome::NotOurs(NotOurs::new()), draft.not_ours()),
+        Err(refusal) => {
+            let (report, refusal) = draft.refused(refusal);
+            (Outcome::Refused(refusal), report)
+        }
+    };
+    Evaluation { outcome, report, learned, consulted }
 }
 
 #[cfg(test)]
@@ -226,16 +239,18 @@ fn stages(
     config: &Config,
     known: &Known<'_>,
     draft: &mut Draft,
-    learned: &mut Learned,
+    (learned, consulted): (&mut Learned, &mut Consulted),
     watch: &mut dyn FnMut(Stage),
 ) -> Result<Judged, Refusal> {
-    let Some(proven) = before_policy(request, config, known, draft, learned, watch)? else {
+    let notes = (learned, &mut *consulted);
+    let Some(proven) = before_policy(request, config, known, draft, notes, watch)? else {
         return Ok(Judged::NotOurs);
     };
     let Proven { envelope, protocol, intent, actions, presentation, chain, references } = proven;
 
     draft.enter(Stage::Policy);
     watch(Stage::Policy);
+    consulted.add(Consulted::of_policies(&chain, &request.snapshot));
     let policy = PolicyGrant::evaluate(&chain, &actions, presentation.holder(), request, config)?;
 
     let grant = Grant::new(envelope, protocol, intent, actions, presentation, chain, references, policy);
@@ -249,7 +264,7 @@ fn before_policy(
     config: &Config,
     known: &Known<'_>,
     draft: &mut Draft,
-    learned: &mut Learned,
+    (learned, consulted): (&mut Learned, &mut Consulted),
     watch: &mut dyn FnMut(Stage),
 ) -> Result<Option<Proven>, Refusal> {
     let mut budget = Budget::new(&config.limits);
@@ -297,8 +312,9 @@ fn before_policy(
 
     enter(draft, Stage::Chain);
     let parts = &envelope.policy_parts;
+    let notes = (&mut *learned, consulted);
     let chain =
-        VerifiedChain::verify(&presentation, parts, &actions, request, config, learned, &mut budget, known);
+        VerifiedChain::verify(&presentation, parts, &actions, request, config, notes, &mut budget, known);
     draft.status_lists(learned, request);
     let chain = chain?;
     draft.chain(&chain, request, config);

@@ -3,9 +3,12 @@
 //! Its *body* is what `evaluate` determines, and a re-decision must reproduce it byte for byte. Its *envelope* is what
 //! `decide` adds. (Evidence, checkpoints, replay and export are a later issue.)
 
+mod consulted;
 mod draft;
 mod report;
 
+pub use consulted::Consulted;
+pub(crate) use consulted::Lookups;
 pub(crate) use draft::{Draft, hop_report};
 pub(crate) use report::instant_text;
 pub use report::{

@@ -56,7 +56,7 @@ impl Engine {
         decision_id: &str,
         clock: StageClock,
     ) -> Result<Decided, Retry> {
-        let Evaluation { outcome, report: body, learned } = evaluation;
+        let Evaluation { outcome, report: body, learned, consulted: _ } = evaluation;
         let now = request.snapshot.instant;
         let key = request.facts.conversation(Role::Agent);
         let rests_on = RestsOn { of: &key, conversation: &request.snapshot.conversation };
