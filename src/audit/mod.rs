@@ -5,11 +5,15 @@
 
 mod consulted;
 mod draft;
+pub mod evidence;
+mod mask;
 mod report;
 
 pub use consulted::Consulted;
 pub(crate) use consulted::Lookups;
 pub(crate) use draft::{Draft, hop_report};
+pub use evidence::{Blob, EvidenceDigests};
+pub use mask::{Mask, Masked};
 pub(crate) use report::instant_text;
 pub use report::{
     ActionReport, AttributeReport, DecisionOutcome, DecisionReportV1, EvaluationOutcome, HopReport,
