@@ -205,6 +205,11 @@ pub(crate) fn evaluate(
     Evaluation { outcome, report, learned, consulted }
 }
 
+/// [`Engine::evaluate`] by a configuration alone, without any engine: for an auditor.
+pub(crate) fn evaluate_anew(request: &Request, config: &Config) -> Evaluation {
+    evaluate(request, config, &Known::nothing(), &|| (), &mut |_| ())
+}
+
 #[cfg(test)]
 impl Engine {
     /// What this engine knows, to be looked at or shared with an engine of another configuration.
