@@ -97,7 +97,7 @@ fn unlike_the_default(world: &World, now: Instant) -> Config {
         name: Some("Grant".into()),
         source: Some("https://alice.pod.example/protocols/grant-access".parse().unwrap()),
     };
-    let generous = Limits { triples: usize::MAX, ..Limits::default() };
+    let generous = Limits { triples: 1 << 60, ..Limits::default() };
     let protocol = ProtocolDocument::load(&protocol, "text/turtle", settings, &generous).unwrap();
     ConfigBuilder::new(crate::worked_example::DOMAIN, roots)
         .with_protocol(protocol)
