@@ -4,6 +4,7 @@
 //! takes the snapshot, evaluates, and runs stage 10 in one ledger transaction. Cheap checks come before dear ones, and
 //! nothing is written before everything holds.
 
+use crate::audit::evidence::{ConfigurationEvidence, EvidenceMode};
 use crate::audit::{Consulted, Draft};
 use crate::config::{Config, ConfigError};
 use crate::credential::{Known, KnownFacts, VerifiedPresentation, digest_of_limits};
@@ -29,6 +30,7 @@ mod decide;
 mod negotiate;
 pub(crate) mod response;
 
+pub(crate) use decide::decision_id;
 pub use negotiate::{Offer, Received};
 
 #[cfg(not(panic = "unwind"))]
@@ -44,6 +46,8 @@ pub struct Engine {
     known: Arc<KnownFacts>,
     /// Of the configuration's limits: what is known was read under some.
     limits: Digest,
+    /// The digest of the configuration's manifest, which the evidence of each decision names.
+    manifest: Digest,
     /// Where documents that peers offer, and that are not spoken here, are left to be fetched. No answer depends on it.
     offered: Option<Arc<dyn DocumentQueue>>,
 }
@@ -70,7 +74,8 @@ impl Engine {
     ///
     /// # Errors
     /// [`ConfigError`] where the ledger serves another domain than the configuration: two ledgers need two domains, and
-    /// one ledger can admit for its own only. Also where the ledger cannot remember the revocations.
+    /// one ledger can admit for its own only. Also where the ledger cannot remember the revocations, or keep the
+    /// configuration as evidence.
     pub fn new(config: Config, ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Result<Self, ConfigError> {
         if let Some(stranger) = config.domains.iter().find(|domain| *domain != ledger.domain()) {
             return Err(ConfigError::new("domains", format!("the ledger does not serve {stranger}")));
@@ -79,12 +84,13 @@ impl Engine {
         let revoked = Revoked { policies, ..Revoked::default() };
         if revoked != Revoked::default() {
             ledger
-                .mark_revoked(&revoked)
+                .mark_revoked(&revoked, clock.now())
                 .map_err(|cause| ConfigError::new("revocations", cause.to_string()))?;
         }
+        let manifest = keep_configuration(&config, &*ledger)?;
         let known = Arc::new(KnownFacts::new(config.cache_bytes));
         let limits = digest_of_limits(&config.limits);
-        Ok(Self { config: Arc::new(config), ledger, clock, known, limits, offered: None })
+        Ok(Self { config: Arc::new(config), ledger, clock, known, limits, manifest, offered: None })
     }
 
     /// Leaves documents that peers offer, and that are not spoken here, to be fetched. Default: nothing is. The offer is
@@ -220,6 +226,16 @@ impl Engine {
     pub(crate) fn with_known(self, known: &Arc<KnownFacts>) -> Self {
         Self { known: Arc::clone(known), ..self }
     }
+}
+
+/// Has the ledger keep the configuration, for decisions to be made again by it, and gives its manifest's digest.
+fn keep_configuration(config: &Config, ledger: &dyn Ledger) -> Result<Digest, ConfigError> {
+    let problem = |cause: String| ConfigError::new("audit.evidence", cause);
+    let evidence = ConfigurationEvidence::of(config).map_err(|cause| problem(cause.to_string()))?;
+    if config.evidence == EvidenceMode::Full {
+        ledger.keep(&evidence.blobs).map_err(|cause| problem(cause.to_string()))?;
+    }
+    Ok(evidence.manifest)
 }
 
 enum Judged {

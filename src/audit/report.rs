@@ -1,5 +1,7 @@
 //! `DecisionReportV1`.
 
+use super::evidence::EvidenceDigests;
+use super::record::RowChange;
 use crate::decision::Obligation;
 use crate::message::digest::jcs;
 use crate::message::{Digest, UnjudgedPart};
@@ -10,6 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// An instant as reports write it: RFC 3339 in UTC, with milliseconds.
 pub(crate) fn instant_text(instant: crate::request::Instant) -> String {
     instant.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
+}
+
+/// An instant of recording: RFC 3339 in UTC, with microseconds.
+pub(crate) fn recorded_text(instant: crate::request::Instant) -> String {
+    instant.to_rfc3339_opts(chrono::SecondsFormat::Micros, true)
 }
 
 /// The outcome of the evaluation.
@@ -214,6 +221,75 @@ pub struct ReportEnvelope {
     pub stage_micros: BTreeMap<String, u64>,
     /// Paths that masking removed.
     pub redacted: Vec<String>,
+    /// When it was recorded: RFC 3339 in UTC with microseconds. Absent in a ledger before version 4, as all that follow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<String>,
+    /// SHA-256 of the body's JCS form before anything was masked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_digest: Option<Digest>,
+    /// For an allow: SHA-256 over what is reserved and consumed ([`reservation_digest`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reservation: Option<Digest>,
+    /// What a re-decision needs, by digests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<EvidenceDigests>,
+    /// What changed in the ledger's tables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<RowChange>,
+}
+
+impl ReportEnvelope {
+    /// The envelope of a decision that no row holds: its sequence is 0.
+    pub(crate) fn unrecorded(decision_id: String, outcome: DecisionOutcome) -> Self {
+        Self {
+            decision_id,
+            sequence: 0,
+            outcome,
+            reason: None,
+            wire_code: None,
+            earlier_decision: None,
+            stage_micros: BTreeMap::new(),
+            redacted: Vec::new(),
+            recorded: None,
+            body_digest: None,
+            reservation: None,
+            evidence: None,
+            changes: Vec::new(),
+        }
+    }
+}
+
+/// What an allow takes for good: the message's id and the presentation's challenge.
+#[derive(Debug, Clone, Copy)]
+pub struct Reservation<'a> {
+    /// The effective context.
+    pub context: Option<&'a str>,
+    /// The verified holder.
+    pub holder: &'a str,
+    /// The message's id.
+    pub message_id: &'a str,
+    /// The message's digest.
+    pub message_digest: Digest,
+    /// The transport identity.
+    pub peer: &'a str,
+    /// The decision.
+    pub decision_id: &'a str,
+    /// The presentation's domain.
+    pub domain: &'a str,
+    /// The challenge that the server gave out.
+    pub challenge: &'a str,
+}
+
+/// SHA-256 over the JCS form of a reservation: so the report covers the rows of the replay tables, also where it is masked.
+///
+/// # Errors
+/// A value that JCS cannot write; a reservation holds none.
+pub fn reservation_digest(reservation: &Reservation<'_>) -> Result<Digest, serde_json::Error> {
+    Digest::of_jcs(&serde_json::json!({
+        "context": reservation.context, "holder": reservation.holder, "messageId": reservation.message_id,
+        "messageDigest": reservation.message_digest, "peer": reservation.peer,
+        "decisionId": reservation.decision_id, "domain": reservation.domain, "challenge": reservation.challenge,
+    }))
 }
 
 /// One decision, as it is recorded: flat, versioned, chained by the ledger.
@@ -325,14 +401,23 @@ mod tests {
             version: DecisionReportV1::VERSION.into(),
             body,
             envelope: ReportEnvelope {
-                decision_id: uuid::Uuid::now_v7().to_string(),
                 sequence: 1,
-                outcome,
-                reason: None,
-                wire_code: None,
-                earlier_decision: None,
                 stage_micros: BTreeMap::from([("admit".into(), 12)]),
-                redacted: vec![],
+                recorded: Some("2026-05-01T12:00:00.000000Z".into()),
+                body_digest: Some(Digest::of("body")),
+                reservation: (outcome == DecisionOutcome::Allow).then(|| Digest::of("reservation")),
+                evidence: Some(EvidenceDigests {
+                    kept: true,
+                    message: Digest::of("octets"),
+                    request: Digest::of("request"),
+                    configuration: Digest::of("manifest"),
+                }),
+                changes: vec![RowChange {
+                    table: "counts".into(),
+                    key: Digest::of("key"),
+                    row: Some(Digest::of("row")),
+                }],
+                ..ReportEnvelope::unrecorded(uuid::Uuid::now_v7().to_string(), outcome)
             },
         }
     }

@@ -129,7 +129,8 @@ pub(crate) fn run(command: &Command) -> Outcome {
             Ok(Exit::Success)
         }
         Command::Forget { config, peer } => {
-            let forgotten = ledger(config)?.forget_conversations(&Peer::from(peer.as_str()))?;
+            let forgotten =
+                ledger(config)?.forget_conversations(&Peer::from(peer.as_str()), chrono::Utc::now())?;
             output::say(format_args!("{forgotten} exchanges forgotten"));
             Ok(Exit::Success)
         }

@@ -10,7 +10,6 @@ use crate::ledger::SqliteLedger;
 use crate::refusal::Refusal;
 use crate::request::{Actor, CallerFacts, Instant, MessageInput, Request};
 use crate::vocab::EXTENSION;
-use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -135,16 +134,7 @@ fn evaluate(
         }
         decision::Outcome::NotOurs(_) => output::say(format_args!("{}", output::coloured("NOT OURS", 33))),
     }
-    let envelope = ReportEnvelope {
-        decision_id: "none (dry run)".to_owned(),
-        sequence: 0,
-        outcome,
-        reason: None,
-        wire_code: None,
-        earlier_decision: None,
-        stage_micros: BTreeMap::new(),
-        redacted: Vec::new(),
-    };
+    let envelope = ReportEnvelope::unrecorded("none (dry run)".to_owned(), outcome);
     let version = DecisionReportV1::VERSION.to_owned();
     explain(arguments, &DecisionReportV1 { version, body: evaluation.report, envelope });
     Ok(exit)

@@ -1,6 +1,7 @@
 //! The command line. Every command is a thin skin over the library; `run` turns arguments into one of them, and
 //! `main` turns its result into an exit code.
 
+mod audit;
 mod bench;
 mod card;
 mod challenge;
@@ -64,6 +65,9 @@ enum Command {
     /// The replay ledger
     #[command(subcommand)]
     Ledger(ledger::Command),
+    /// What the ledger recorded: verify it, and read it
+    #[command(subcommand)]
+    Audit(audit::Command),
     /// Print the extension's entry for our Agent Card
     Card(card::Arguments),
     /// Protocol Documents
@@ -116,6 +120,7 @@ fn run(command: Command) -> Outcome {
     match command {
         Command::Decide(arguments) => decide::run(&arguments),
         Command::Ledger(command) => ledger::run(&command),
+        Command::Audit(command) => audit::run(&command),
         Command::Card(arguments) => card::run(&arguments),
         Command::Protocol(command) => protocol::run(&command),
         Command::Conversation(command) => conversation::run(&command),

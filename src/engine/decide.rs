@@ -1,9 +1,10 @@
 //! Stage 10: a grant becomes a permit only by the ledger's record of it.
 
 use super::Engine;
-use crate::audit::{DecisionOutcome, DecisionReportV1, ReportBody, ReportEnvelope};
+use crate::audit::evidence::DecisionEvidence;
+use crate::audit::{Consulted, DecisionOutcome, DecisionReportV1, Masked, ReportBody, ReportEnvelope};
 use crate::decision::{Decided, Decision, Evaluation, Grant, Outcome, Permit};
-use crate::ledger::{Admission, Candidate, Entry, Exercise, Learned, RestsOn};
+use crate::ledger::{Admission, Candidate, Entry, Evidence, Exercise, Learned, RestsOn};
 use crate::protocol::conversation::Role;
 use crate::refusal::{Reason, Refusal, Stage};
 use crate::request::{CallerFacts, Instant, MessageInput, Request};
@@ -56,17 +57,19 @@ impl Engine {
         decision_id: &str,
         clock: StageClock,
     ) -> Result<Decided, Retry> {
-        let Evaluation { outcome, report: body, learned, consulted: _ } = evaluation;
-        let now = request.snapshot.instant;
-        let key = request.facts.conversation(Role::Agent);
-        let rests_on = RestsOn { of: &key, conversation: &request.snapshot.conversation };
-        let entry = |admission_refusal, stage_micros| Entry {
-            body: &body,
+        let Evaluation { outcome, report: body, learned, consulted } = evaluation;
+        let noted = self.noted(request, body, learned, &consulted)?;
+        let of = request.facts.conversation(Role::Agent);
+        let rests_on = RestsOn { of, conversation: request.snapshot.conversation.clone() };
+        let entry = |noted: Noted, admission_refusal, stage_micros| Entry {
+            body: noted.body,
+            masked: noted.masked,
+            evidence: noted.evidence,
             decision_id: decision_id.to_owned(),
             stage_micros,
-            now,
+            now: request.snapshot.instant,
             admission_refusal,
-            learned: &learned,
+            learned: noted.learned,
             rests_on: None,
         };
         let record = |entry| match self.ledger.record(entry).map_err(Retry::unavailable)? {
@@ -76,19 +79,40 @@ impl Engine {
         let (decision, report) = match outcome {
             Outcome::Granted(grant) => match self.unsupported_duty(&grant) {
                 Some(refusal) => {
-                    let report = record(entry(Some(refusal.reason()), clock.stop()))?;
-                    (Decision::Refuse(refusal), report)
+                    let entry = entry(noted, Some(refusal.reason()), clock.stop());
+                    (Decision::Refuse(refusal), record(entry)?)
                 }
-                None => self.admit(request, grant, (&body, &learned), rests_on, decision_id, clock)?,
+                None => self.admit(request, grant, noted, rests_on, decision_id, clock)?,
             },
-            Outcome::Refused(refusal) => (Decision::Refuse(refusal), record(entry(None, clock.stop()))?),
+            Outcome::Refused(refusal) => {
+                (Decision::Refuse(refusal), record(entry(noted, None, clock.stop()))?)
+            }
             Outcome::NotOurs(not_ours) => {
                 // A required offer that came in between leaves no room for prose.
-                let entry = Entry { rests_on: Some(rests_on), ..entry(None, clock.stop()) };
-                (Decision::NotOurs(not_ours), record(entry)?)
+                let entry = entry(noted, None, clock.stop());
+                (Decision::NotOurs(not_ours), record(Entry { rests_on: Some(rests_on), ..entry })?)
             }
         };
         Ok(Decided { decision, report })
+    }
+
+    /// What the ledger is to know of an evaluation: its report, as it is recorded too, and what it can be made again from.
+    fn noted(
+        &self,
+        request: &Request,
+        body: ReportBody,
+        learned: Learned,
+        consulted: &Consulted,
+    ) -> Result<Noted, Retry> {
+        let unwritable = |cause: serde_json::Error| {
+            tracing::error!(%cause, "a report or its evidence cannot be written");
+            Retry::Unavailable
+        };
+        let masked = self.config.mask.apply(&body).map_err(unwritable)?;
+        let (manifest, mode) = (self.manifest, self.config.evidence);
+        let evidence = DecisionEvidence::of(request, consulted, &self.config, manifest, mode);
+        let DecisionEvidence { digests, blobs } = evidence.map_err(unwritable)?;
+        Ok(Noted { body, masked, evidence: Some(Evidence { digests, blobs }), learned })
     }
 
     /// Asks the ledger to reserve, consume, count and record in one transaction.
@@ -96,8 +120,8 @@ impl Engine {
         &self,
         request: &Request,
         grant: Box<Grant>,
-        (body, learned): (&ReportBody, &Learned),
-        rests_on: RestsOn<'_>,
+        noted: Noted,
+        rests_on: RestsOn,
         decision_id: &str,
         clock: StageClock,
     ) -> Result<(Decision, DecisionReportV1), Retry> {
@@ -113,23 +137,25 @@ impl Engine {
             return Err(Retry::Stale);
         }
         let candidate = Candidate {
-            body,
+            body: noted.body,
+            masked: noted.masked,
+            evidence: noted.evidence,
             decision_id: decision_id.to_owned(),
             stage_micros: clock.stop(),
             now,
             not_after: grant.not_after(),
-            context: grant.envelope.facts.context.as_deref(),
-            holder: grant.presentation.holder(),
-            message_id: &grant.envelope.facts.message_id,
+            context: grant.envelope.facts.context.clone(),
+            holder: grant.presentation.holder().to_owned(),
+            message_id: grant.envelope.facts.message_id.clone(),
             message_digest: grant.envelope.digest,
-            domain: grant.presentation.domain(),
-            challenge: grant.presentation.nonce(),
+            domain: grant.presentation.domain().to_owned(),
+            challenge: grant.presentation.nonce().to_owned(),
             presentation_created: grant.presentation.created(),
             exercised: grant.policy.exercised().iter().map(exercise).collect(),
             leans_on: grant.leans_on(),
-            learned,
+            learned: noted.learned,
             rests_on,
-            obligations: grant.obligations(),
+            obligations: grant.obligations().clone(),
         };
         match self.ledger.admit(candidate).map_err(Retry::unavailable)? {
             Admission::Admitted(recorded, report) => {
@@ -161,20 +187,23 @@ impl Engine {
         let refusal = Refusal::new(Stage::Admission, Reason::LedgerUnavailable);
         let (body, refusal) = crate::audit::Draft::new(request, &self.config).refused(refusal);
         let envelope = ReportEnvelope {
-            decision_id,
-            sequence: 0,
-            outcome: DecisionOutcome::Refuse,
             reason: Some(refusal.reason()),
             wire_code: refusal.wire_code(),
-            earlier_decision: None,
-            stage_micros: BTreeMap::new(),
-            redacted: Vec::new(),
+            ..ReportEnvelope::unrecorded(decision_id, DecisionOutcome::Refuse)
         };
         let report = DecisionReportV1 { version: DecisionReportV1::VERSION.to_owned(), body, envelope };
         let decided = Decided { decision: Decision::Refuse(refusal), report };
         announce(&decided);
         decided
     }
+}
+
+/// What the ledger is to know of an evaluation.
+struct Noted {
+    body: ReportBody,
+    masked: Option<Masked>,
+    evidence: Option<Evidence>,
+    learned: Learned,
 }
 
 /// Why a conclusion was not reached.
@@ -194,7 +223,7 @@ impl Retry {
 }
 
 /// UUIDv7 of the decision's instant.
-fn decision_id(now: Instant) -> String {
+pub(crate) fn decision_id(now: Instant) -> String {
     let seconds = u64::try_from(now.timestamp()).unwrap_or(0);
     let timestamp = uuid::Timestamp::from_unix(uuid::NoContext, seconds, now.timestamp_subsec_nanos());
     uuid::Uuid::new_v7(timestamp).to_string()

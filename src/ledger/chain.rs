@@ -1,15 +1,27 @@
 //! The hash chain over the report rows: each row holds SHA-256(previous row hash || JCS(report)).
 
 use super::LedgerError;
-use crate::audit::DecisionReportV1;
+use crate::audit::{Record, RecordError};
 use crate::message::Digest;
 use crate::message::digest::jcs;
 
+/// What makes a ledger this one.
+#[derive(Debug, Clone)]
+pub(super) struct Identity<'a> {
+    pub(super) ledger_id: &'a str,
+    pub(super) domain: &'a str,
+    /// The floor that the ledger was made with, in microseconds since 1970. A ledger before version 4 has none here.
+    pub(super) first_floor_us: Option<i64>,
+}
+
 /// The "previous row hash" of the first row: the SHA-256 of the JCS form of the ledger's identity. So the rows of one
-/// ledger are no prefix of another's, and an edited id or domain breaks the chain at row 1.
-pub(super) fn first_link(ledger_id: &str, domain: &str) -> Result<Digest, LedgerError> {
-    jcs(&serde_json::json!({ "domain": domain, "ledgerId": ledger_id }))
-        .map(Digest::of)
+/// ledger are no prefix of another's, and an edited id, domain or first floor breaks the chain at row 1.
+pub(super) fn first_link(identity: &Identity<'_>) -> Result<Digest, LedgerError> {
+    let mut link = serde_json::json!({ "domain": identity.domain, "ledgerId": identity.ledger_id });
+    if let (Some(floor), Some(members)) = (identity.first_floor_us, link.as_object_mut()) {
+        members.insert("firstFloor".to_owned(), floor.to_string().into());
+    }
+    Digest::of_jcs(&link)
         .map_err(|error| LedgerError::Unusable(format!("the ledger's identity cannot be hashed: {error}")))
 }
 
@@ -41,7 +53,12 @@ pub(super) struct ChainVerifier {
 impl ChainVerifier {
     /// Before the first row.
     pub(super) fn new(first_link: Digest) -> Self {
-        Self { sequence: 0, hash: first_link }
+        Self::after(0, first_link)
+    }
+
+    /// After a row that left the ledger, as its archive's anchor says.
+    pub(super) fn after(sequence: u64, hash: Digest) -> Self {
+        Self { sequence, hash }
     }
 
     /// The last verified row's number (0: none yet) and hash.
@@ -49,11 +66,11 @@ impl ChainVerifier {
         (self.sequence, self.hash)
     }
 
-    /// Takes the next row.
+    /// Takes the next row, and gives what it says.
     ///
     /// # Errors
     /// [`LedgerError::ChainBroken`], naming the first row that does not hold.
-    pub(super) fn follow(&mut self, row: &Row) -> Result<(), LedgerError> {
+    pub(super) fn follow(&mut self, row: &Row) -> Result<Record, LedgerError> {
         let sequence = self.sequence.saturating_add(1);
         let broken = |problem| Err(LedgerError::ChainBroken { sequence, problem });
         if row.sequence != sequence {
@@ -65,20 +82,23 @@ impl ChainVerifier {
         if row.row_hash != row_hash(self.hash, row.report.as_bytes()) {
             return broken("its hash is not that of its report");
         }
-        let Ok(report) = serde_json::from_str::<DecisionReportV1>(&row.report) else {
-            return broken("its report is not of this version's form");
+        let record = match Record::read(&row.report) {
+            Ok(record) => record,
+            Err(RecordError::Malformed) => return broken("its report is not of this version's form"),
+            Err(RecordError::Version) => return broken("its report is of another version"),
         };
-        if report.version != DecisionReportV1::VERSION {
-            return broken("its report is of another version");
-        }
-        if jcs(&report).ok().as_deref() != Some(row.report.as_bytes()) {
+        let text = match &record {
+            Record::Decision(report) => jcs(report),
+            Record::Event(event) => jcs(event),
+        };
+        if text.ok().as_deref() != Some(row.report.as_bytes()) {
             return broken("its report is not in JCS form");
         }
-        if report.envelope.sequence != sequence || report.envelope.decision_id != row.decision_id {
+        if record.sequence() != sequence || record.id() != row.decision_id {
             return broken("its report names another row or decision");
         }
         self.sequence = sequence;
         self.hash = row.row_hash;
-        Ok(())
+        Ok(record)
     }
 }

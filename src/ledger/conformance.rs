@@ -85,25 +85,31 @@ impl Ask {
     }
 
     pub(super) fn of(self, ledger: &dyn Ledger) -> Result<Admission, LedgerError> {
-        ledger.admit(Candidate {
-            body: &self.body,
-            decision_id: self.decision_id.clone(),
+        ledger.admit(self.candidate())
+    }
+
+    pub(super) fn candidate(self) -> Candidate {
+        Candidate {
+            masked: None,
+            evidence: None,
+            decision_id: self.decision_id,
             stage_micros: BTreeMap::from([("admit".to_owned(), 7)]),
             now: self.now,
             not_after: self.not_after,
-            context: self.body.context.as_deref(),
-            holder: self.body.holder.as_deref().unwrap(),
-            message_id: self.body.message_id.as_deref().unwrap(),
+            context: self.body.context.clone(),
+            holder: self.body.holder.clone().unwrap(),
+            message_id: self.body.message_id.clone().unwrap(),
             message_digest: self.body.message_digest,
-            domain: &self.domain,
-            challenge: &self.challenge,
+            domain: self.domain,
+            challenge: self.challenge,
             presentation_created: self.created,
-            exercised: self.exercised.clone(),
-            leans_on: self.leans_on.clone(),
-            learned: &self.learned,
-            rests_on: RestsOn { of: &self.conversation.0, conversation: &self.conversation.1 },
-            obligations: &self.obligations,
-        })
+            exercised: self.exercised,
+            leans_on: self.leans_on,
+            learned: self.learned,
+            rests_on: RestsOn { of: self.conversation.0, conversation: self.conversation.1 },
+            obligations: self.obligations,
+            body: self.body,
+        }
     }
 }
 
@@ -130,14 +136,16 @@ fn reason(answer: Result<Admission, LedgerError>) -> Reason {
     refused(answer).0
 }
 
-fn refusal_entry(body: &ReportBody) -> Entry<'_> {
+fn refusal_entry(body: &ReportBody) -> Entry {
     Entry {
-        body,
+        body: body.clone(),
+        masked: None,
+        evidence: None,
         decision_id: uuid::Uuid::now_v7().to_string(),
         stage_micros: BTreeMap::new(),
         now: at(100),
         admission_refusal: None,
-        learned: &NOTHING,
+        learned: Learned::default(),
         rests_on: None,
     }
 }
@@ -146,14 +154,6 @@ fn refusal_entry(body: &ReportBody) -> Entry<'_> {
 pub(super) fn nowhere() -> ConversationKey {
     ConversationKey { role: Role::Agent, peer: Peer::Unauthenticated, context: None }
 }
-
-/// What an evaluation learns that met no status input.
-static NOTHING: Learned = Learned {
-    revoked: BTreeSet::new(),
-    lists: BTreeMap::new(),
-    wanted: BTreeSet::new(),
-    sponsor: Sponsor { root: String::new(), delegate: None },
-};
 
 /// What the operator revoked by id.
 pub(super) fn ids(ids: &[&str]) -> Revoked {
@@ -198,7 +198,7 @@ fn wants(lists: impl IntoIterator<Item = ListKey>) -> Learned {
 /// Records a refusal that learned this.
 pub(super) fn refuse_with(ledger: &SqliteLedger, learned: &Learned) {
     let body = refused_body();
-    ledger.record(Entry { learned, ..refusal_entry(&body) }).unwrap();
+    ledger.record(Entry { learned: learned.clone(), ..refusal_entry(&body) }).unwrap();
 }
 
 fn memory(ledger: &SqliteLedger) -> std::sync::Arc<super::StatusMemory> {
@@ -469,7 +469,7 @@ fn the_floor_refuses_what_is_not_above_it(ledger: &SqliteLedger) {
 fn the_order_of_precedence_holds(ledger: &SqliteLedger) {
     let ask = Ask::new("m").but(|ask| ask.now = at(200));
     admitted(ask.clone().of(ledger));
-    ledger.mark_revoked(&ids(&["r"])).unwrap();
+    ledger.mark_revoked(&ids(&["r"]), at(100)).unwrap();
     // Everything is wrong with it at once; one thing after the other is put right.
     let ask = ask.but(|ask| {
         ask.now = at(0);
@@ -505,7 +505,7 @@ fn an_expired_grant_is_stale(ledger: &SqliteLedger) {
 }
 
 fn a_revocation_since_the_snapshot_makes_stale(ledger: &SqliteLedger) {
-    ledger.mark_revoked(&one_of_each()).unwrap();
+    ledger.mark_revoked(&one_of_each(), at(100)).unwrap();
     let mut leaning = vec![ids(&["p", "q"])];
     leaning.push(Revoked { policies: one_of_each().policies, ..ids(&["p"]) });
     leaning.push(Revoked { entries: one_of_each().entries, ..ids(&["p"]) });
@@ -524,9 +524,9 @@ fn a_revocation_since_the_snapshot_makes_stale(ledger: &SqliteLedger) {
 
 fn what_is_revoked_is_remembered_by_kind_and_once(ledger: &SqliteLedger) {
     assert_eq!(memory(ledger).revoked, Revoked::default());
-    ledger.mark_revoked(&one_of_each()).unwrap();
-    ledger.mark_revoked(&one_of_each()).unwrap();
-    ledger.mark_revoked(&ids(&["z"])).unwrap();
+    ledger.mark_revoked(&one_of_each(), at(100)).unwrap();
+    ledger.mark_revoked(&one_of_each(), at(100)).unwrap();
+    ledger.mark_revoked(&ids(&["z"]), at(100)).unwrap();
     assert_eq!(memory(ledger).revoked, Revoked { ids: ids(&["q", "z"]).ids, ..one_of_each() });
 }
 
@@ -656,27 +656,8 @@ fn a_report_of_another_message_is_not_admitted(ledger: &SqliteLedger) {
         |body| body.obligations.clear(),
     ];
     for change in changes {
-        let mut body = ask.body.clone();
-        change(&mut body);
-        let candidate = Candidate {
-            body: &body,
-            decision_id: ask.decision_id.clone(),
-            stage_micros: BTreeMap::new(),
-            now: ask.now,
-            not_after: ask.not_after,
-            context: ask.body.context.as_deref(),
-            holder: ask.body.holder.as_deref().unwrap(),
-            message_id: ask.body.message_id.as_deref().unwrap(),
-            message_digest: ask.body.message_digest,
-            domain: &ask.domain,
-            challenge: &ask.challenge,
-            presentation_created: ask.created,
-            exercised: BTreeMap::new(),
-            leans_on: Revoked::default(),
-            learned: &NOTHING,
-            rests_on: RestsOn { of: &ask.conversation.0, conversation: &ask.conversation.1 },
-            obligations: &ask.obligations,
-        };
+        let mut candidate = ask.clone().candidate();
+        change(&mut candidate.body);
         nothing_was_written(ledger, ledger.admit(candidate));
     }
 }
@@ -731,7 +712,7 @@ fn rows_are_chained_without_gaps(ledger: &SqliteLedger) {
 }
 
 fn a_large_shacl_report_is_left_out(ledger: &SqliteLedger) {
-    let large = "x".repeat(super::MAX_REPORT_BYTES);
+    let large = "x".repeat(super::MAX_BODY_BYTES);
     let body = ReportBody { shacl_report: Some(large), ..refused_body() };
     let report = ledger.record(refusal_entry(&body)).unwrap().unwrap();
     assert_eq!(report.body, refused_body());
@@ -740,7 +721,7 @@ fn a_large_shacl_report_is_left_out(ledger: &SqliteLedger) {
 }
 
 fn a_report_over_the_bound_refuses(ledger: &SqliteLedger) {
-    let ask = Ask::new("m").but(|ask| ask.body.peer = "x".repeat(super::MAX_REPORT_BYTES));
+    let ask = Ask::new("m").but(|ask| ask.body.peer = "x".repeat(super::MAX_BODY_BYTES));
     assert!(matches!(ask.of(ledger), Err(LedgerError::ReportTooLarge(_))));
     assert_eq!(ledger.verify_chain().unwrap().0, 0);
 }

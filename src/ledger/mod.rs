@@ -10,14 +10,16 @@ mod chain;
 #[cfg(test)]
 mod conformance;
 mod fair_share;
+mod reader;
 mod sqlite;
 pub(crate) mod status_memory;
 
 pub use fair_share::Sponsor;
+pub use reader::{KeptEvidence, LedgerReader, LedgerRow};
 pub use sqlite::{ListedExchange, SqliteLedger};
 pub use status_memory::{Learned, ListKey, ListMark, Revoked, RevokedEntry, RevokedPolicy, StatusMemory};
 
-use crate::audit::{DecisionReportV1, ReportBody};
+use crate::audit::{Blob, DecisionReportV1, EvidenceDigests, Masked, ReportBody};
 use crate::decision::Obligation;
 use crate::message::Digest;
 use crate::protocol::ProtocolHash;
@@ -27,15 +29,15 @@ use crate::request::{Conversation, Instant};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Octets of one report. A report repeats identifiers of a message (1 MiB at most) a few times over. The one member
+/// Octets of one report's body. It repeats identifiers of a message (1 MiB at most) a few times over. The one member
 /// that can outgrow that is the SHACL report: over this bound it is left out and its path recorded as redacted. A
-/// report that is still larger is not recorded, and the decision is refused.
-///
-/// Within it, junk is not bounded yet: refusals before a verified holder will be aggregated beyond a rate.
-pub(crate) const MAX_REPORT_BYTES: usize = 4 << 20;
+/// body that is still larger is not recorded, and the decision is refused.
+pub(crate) const MAX_BODY_BYTES: usize = 4 << 20;
+/// Octets of one row: a body and what recording it adds.
+pub(crate) const MAX_ROW_BYTES: usize = 6 << 20;
 
 /// Why the ledger could not answer. The decision is `LEDGER_UNAVAILABLE`; the cause goes to the log, never to a peer.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum LedgerError {
     /// The file, its schema or its rows are not what this version writes.
@@ -72,12 +74,21 @@ pub struct LedgerSnapshot {
 }
 
 /// The conversation that a decision belongs to, and what the decision rests on of it.
-#[derive(Debug, Clone, Copy)]
-pub struct RestsOn<'a> {
+#[derive(Debug, Clone)]
+pub struct RestsOn {
     /// Which.
-    pub of: &'a ConversationKey,
+    pub of: ConversationKey,
     /// What the ledger said of it.
-    pub conversation: &'a Conversation,
+    pub conversation: Conversation,
+}
+
+/// What a re-decision needs beside the report.
+#[derive(Debug, Clone)]
+pub struct Evidence {
+    /// What there is, by digests, for the report.
+    pub digests: EvidenceDigests,
+    /// What is to be kept; nothing where digests are to suffice.
+    pub blobs: Vec<Blob>,
 }
 
 /// What the ledger did with a step of a conversation.
@@ -97,11 +108,15 @@ pub enum Negotiated {
 /// changes nothing.
 pub type Step<'a> = &'a mut dyn FnMut(Option<Exchange>) -> Option<Exchange>;
 
-/// A granted evaluation that asks to be recorded as an allow.
-#[derive(Debug)]
-pub struct Candidate<'a> {
+/// A granted evaluation that asks to be recorded as an allow. It owns what it says: a writer may take it with others.
+#[derive(Debug, Clone)]
+pub struct Candidate {
     /// The evaluation's report body.
-    pub body: &'a ReportBody,
+    pub body: ReportBody,
+    /// The body as it is recorded, where values of it are masked.
+    pub masked: Option<Masked>,
+    /// What a re-decision needs.
+    pub evidence: Option<Evidence>,
     /// UUIDv7 of the decision.
     pub decision_id: String,
     /// Microseconds per stage.
@@ -111,17 +126,17 @@ pub struct Candidate<'a> {
     /// After it, the grant is void.
     pub not_after: Instant,
     /// The effective context.
-    pub context: Option<&'a str>,
+    pub context: Option<String>,
     /// The verified holder.
-    pub holder: &'a str,
+    pub holder: String,
     /// The message's id.
-    pub message_id: &'a str,
+    pub message_id: String,
     /// SHA-256 of the message's JCS form.
     pub message_digest: Digest,
     /// The presentation's domain.
-    pub domain: &'a str,
+    pub domain: String,
     /// The challenge to consume: the value that the server gave out, also where the presentation answers it bound.
-    pub challenge: &'a str,
+    pub challenge: String,
     /// When the presentation was made.
     pub presentation_created: Instant,
     /// Policies whose permissions are exercised, by the policy's id, a space and its assigner.
@@ -129,11 +144,11 @@ pub struct Candidate<'a> {
     /// What must not have been revoked since the snapshot.
     pub leans_on: Revoked,
     /// What the evaluation learned. The lists that it relied on must still be the newest.
-    pub learned: &'a Learned,
+    pub learned: Learned,
     /// The conversation, which must still stand so.
-    pub rests_on: RestsOn<'a>,
+    pub rests_on: RestsOn,
     /// Duties of the permit.
-    pub obligations: &'a BTreeSet<Obligation>,
+    pub obligations: BTreeSet<Obligation>,
 }
 
 /// How a candidate exercises the permissions of one policy.
@@ -164,10 +179,14 @@ pub enum Admission {
 }
 
 /// A decision to be recorded that reserves nothing: a refusal, or a message that is not ours.
-#[derive(Debug)]
-pub struct Entry<'a> {
+#[derive(Debug, Clone)]
+pub struct Entry {
     /// The evaluation's report body.
-    pub body: &'a ReportBody,
+    pub body: ReportBody,
+    /// The body as it is recorded, where values of it are masked.
+    pub masked: Option<Masked>,
+    /// What a re-decision needs.
+    pub evidence: Option<Evidence>,
     /// UUIDv7 of the decision.
     pub decision_id: String,
     /// Microseconds per stage.
@@ -177,9 +196,9 @@ pub struct Entry<'a> {
     /// A refusal by stage 10 before the ledger was asked to admit: the reason.
     pub admission_refusal: Option<Reason>,
     /// What the evaluation learned.
-    pub learned: &'a Learned,
+    pub learned: Learned,
     /// For a message that is not ours: the conversation, which must still stand so.
-    pub rests_on: Option<RestsOn<'a>>,
+    pub rests_on: Option<RestsOn>,
 }
 
 /// Proof that a row is durable. Only a ledger of this crate makes one, and one row is good for one permit:
@@ -229,14 +248,14 @@ pub trait Ledger: Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     /// [`LedgerError`]: nothing was written.
-    fn admit(&self, candidate: Candidate<'_>) -> Result<Admission, LedgerError>;
+    fn admit(&self, candidate: Candidate) -> Result<Admission, LedgerError>;
 
     /// Appends the report of a decision that reserves nothing, and keeps what was learned. `None`: the conversation that it
     /// rests on has changed, and nothing was written.
     ///
     /// # Errors
     /// [`LedgerError`]: nothing was written.
-    fn record(&self, entry: Entry<'_>) -> Result<Option<DecisionReportV1>, LedgerError>;
+    fn record(&self, entry: Entry) -> Result<Option<DecisionReportV1>, LedgerError>;
 
     /// Takes one step of the exchange about `hash` in one transaction. Durable when it returns; an answer or offer leaves
     /// only after it.
@@ -265,7 +284,13 @@ pub trait Ledger: Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     /// [`LedgerError`]: nothing was written.
-    fn mark_revoked(&self, revoked: &Revoked) -> Result<(), LedgerError>;
+    fn mark_revoked(&self, revoked: &Revoked, now: Instant) -> Result<(), LedgerError>;
+
+    /// Keeps evidence that many decisions share, such as a configuration's documents.
+    ///
+    /// # Errors
+    /// [`LedgerError`]: nothing was written.
+    fn keep(&self, evidence: &[Blob]) -> Result<(), LedgerError>;
 
     /// The status lists that the credentials of verified chains name, in order of their issuers: what is to be fetched.
     ///

@@ -6,28 +6,33 @@
 //! message that was refused counts as allowed, never the reverse.)
 
 mod admission;
+pub(super) mod changes;
 mod conversations;
+mod evidence;
 mod remembered;
-mod schema;
+mod rows;
+pub(super) mod schema;
 mod sponsors;
+mod states;
 #[cfg(test)]
 mod tests;
+mod writer;
 
-use super::chain::{ChainVerifier, Row, first_link};
+use super::chain::Identity;
+use super::reader;
 use super::{
     Admission, Candidate, Entry, Ledger, LedgerError, LedgerSnapshot, ListKey, Negotiated, Revoked, Step,
 };
-use crate::audit::{DecisionOutcome, DecisionReportV1, EvaluationOutcome};
+use crate::audit::{Blob, DecisionReportV1, EvaluationOutcome, Event, ExchangeReport, recorded_text};
 use crate::message::Digest;
 use crate::protocol::ProtocolHash;
 use crate::protocol::conversation::{ConversationKey, Exchange};
-use crate::refusal::Reason;
 use crate::request::{Instant, Peer};
-use admission::{Finding, Verdict};
-use chrono::TimeDelta;
+use changes::Changes;
+use chrono::{DateTime, TimeDelta};
 pub use conversations::ListedExchange;
 use remembered::Remembered;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
@@ -43,8 +48,15 @@ const PREPARED_STATEMENTS: usize = 64;
 /// A ledger in one SQLite file, or in memory.
 #[derive(Debug)]
 pub struct SqliteLedger {
+    /// The one that writes.
     connection: Mutex<Connection>,
-    /// The memory of status and revocation as it was last read. Locked only while `connection` is.
+    /// What its transaction changes. Touched only while `connection` is locked.
+    changes: Changes,
+    /// Decisions that wait for `connection`.
+    queue: writer::Queue,
+    /// One that reads, so that a snapshot does not wait for the disk; a ledger in memory has but the one.
+    reading: Option<Mutex<Connection>>,
+    /// The memory of status and revocation as it was last read.
     remembered: Mutex<Remembered>,
     domain: String,
     skew: TimeDelta,
@@ -69,7 +81,8 @@ impl SqliteLedger {
             // The mode is kept in the file: it is set once, here, and checked at every opening.
             connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
             schema::create(&mut connection, domain, floor, Some(micros(now)))?;
-            Self::new(connection, domain, skew, "wal")
+            let reading = reading(&path)?;
+            Self::new(connection, Some(reading), domain, skew)
         });
         if created.is_err() {
             // It was made above and holds no decision. Should this fail, `open` refuses the remains.
@@ -88,7 +101,8 @@ impl SqliteLedger {
             .map_err(|error| LedgerError::Store(format!("the ledger file cannot be found: {error}")))?;
         let mut connection = open_file(&path)?;
         schema::migrate(&mut connection)?;
-        Self::new(connection, domain, skew, "wal")
+        let reading = reading(&path)?;
+        Self::new(connection, Some(reading), domain, skew)
     }
 
     /// A ledger that ends with the process. Its floor is `now` plus `skew`, so that a restart reopens no replay.
@@ -115,11 +129,29 @@ impl SqliteLedger {
     /// [`LedgerError`]: nothing was written.
     pub fn raise_floor(&self, now: Instant) -> Result<(), LedgerError> {
         let floor = floor(now, self.skew)?;
+        self.change(now, |transaction| {
+            transaction.execute("UPDATE meta SET floor_us = max(coalesce(floor_us, ?1), ?1)", (floor,))?;
+            Ok(((), Some(Event::FloorRaised { floor: micros_text(floor)? })))
+        })
+    }
+
+    /// Changes the tables in one transaction with the row that says so. No event: nothing was changed, and nothing is
+    /// written.
+    fn change<T>(
+        &self,
+        now: Instant,
+        change: impl FnOnce(&Transaction<'_>) -> Result<(T, Option<Event>), LedgerError>,
+    ) -> Result<T, LedgerError> {
         let mut connection = self.lock()?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        transaction.execute("UPDATE meta SET floor_us = max(coalesce(floor_us, ?1), ?1)", (floor,))?;
-        transaction.commit()?;
-        Ok(())
+        // What failed half way may have noted changes.
+        self.changes.take();
+        let (changed, event) = change(&transaction)?;
+        if let Some(event) = event {
+            rows::append_event(&transaction, event, now, self.changes.take())?;
+            transaction.commit()?;
+        }
+        Ok(changed)
     }
 
     /// Every exchange of every conversation, as it was written: an offer or agreement may have run out since.
@@ -127,7 +159,7 @@ impl SqliteLedger {
     /// # Errors
     /// [`LedgerError`]
     pub fn conversations(&self) -> Result<Vec<ListedExchange>, LedgerError> {
-        conversations::all(&*self.lock()?)
+        conversations::all(&*self.lock_reading()?)
     }
 
     /// Forgets every exchange of a peer, and gives their number: the operator's decision that it starts anew, in prose if
@@ -135,12 +167,13 @@ impl SqliteLedger {
     ///
     /// # Errors
     /// [`LedgerError`]: nothing was written.
-    pub fn forget_conversations(&self, peer: &Peer) -> Result<usize, LedgerError> {
-        let mut connection = self.lock()?;
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let forgotten = conversations::forget(&transaction, peer)?;
-        transaction.commit()?;
-        Ok(forgotten)
+    pub fn forget_conversations(&self, peer: &Peer, now: Instant) -> Result<usize, LedgerError> {
+        self.change(now, |transaction| {
+            let forgotten = conversations::forget(transaction, peer)?;
+            let exchanges = u64::try_from(forgotten).unwrap_or(u64::MAX);
+            let event = Event::Forgotten { peer: peer.as_str().to_owned(), exchanges };
+            Ok((forgotten, Some(event)))
+        })
     }
 
     /// Verifies every row of the chain, first to last, and gives the last one's number (0: no rows) and hash. It holds
@@ -152,24 +185,7 @@ impl SqliteLedger {
     /// # Errors
     /// [`LedgerError::ChainBroken`] names the first row that is not what was written; [`LedgerError`]
     pub fn verify_chain(&self) -> Result<(u64, Digest), LedgerError> {
-        let mut connection = self.lock()?;
-        let transaction = connection.transaction()?;
-        let meta = Meta::read(&transaction)?;
-        let mut verifier = ChainVerifier::new(first_link(&meta.ledger_id, &meta.domain)?);
-        let mut statement = transaction.prepare(
-            "SELECT sequence, decision_id, previous_hash, row_hash, report FROM reports ORDER BY sequence",
-        )?;
-        let mut rows = statement.query(())?;
-        while let Some(row) = rows.next()? {
-            verifier.follow(&Row {
-                sequence: read_u64(row.get(0)?)?,
-                decision_id: row.get(1)?,
-                previous_hash: Digest::from_bytes(row.get(2)?),
-                row_hash: Digest::from_bytes(row.get(3)?),
-                report: row.get(4)?,
-            })?;
-        }
-        Ok(verifier.head())
+        reader::verify_chain(&*self.lock_reading()?)
     }
 
     fn memory(
@@ -180,16 +196,17 @@ impl SqliteLedger {
     ) -> Result<Self, LedgerError> {
         let mut connection = Connection::open_in_memory()?;
         schema::create(&mut connection, domain, floor_us, high_water_us)?;
-        Self::new(connection, domain, skew, "memory")
+        Self::new(connection, None, domain, skew)
     }
 
     /// Sets up a connection and checks what it leads to.
     fn new(
         connection: Connection,
+        reading: Option<Connection>,
         domain: &str,
         skew: TimeDelta,
-        journal_mode: &str,
     ) -> Result<Self, LedgerError> {
+        let journal_mode = if reading.is_some() { "wal" } else { "memory" };
         if skew < TimeDelta::zero() {
             return Err(LedgerError::Contradictory("the skew is negative"));
         }
@@ -213,8 +230,26 @@ impl SqliteLedger {
                 "the ledger is for domain {stored:?}, not {domain:?}"
             )));
         }
-        let remembered = Mutex::default();
-        Ok(Self { connection: Mutex::new(connection), remembered, domain: stored, skew })
+        let changes = Changes::of(&connection)?;
+        Ok(Self {
+            connection: Mutex::new(connection),
+            changes,
+            queue: writer::Queue::default(),
+            reading: reading.map(Mutex::new),
+            remembered: Mutex::default(),
+            domain: stored,
+            skew,
+        })
+    }
+
+    /// The connection that reads.
+    fn lock_reading(&self) -> Result<MutexGuard<'_, Connection>, LedgerError> {
+        match &self.reading {
+            Some(reading) => reading
+                .lock()
+                .map_err(|_| LedgerError::Store("an earlier reader failed while it held the ledger".into())),
+            None => self.lock(),
+        }
     }
 
     /// The connection. A thread that panicked while it held it left the ledger in doubt: nothing is decided any more.
@@ -225,8 +260,8 @@ impl SqliteLedger {
     }
 
     /// The report must describe the message that is reserved, and only a grant in this domain is admitted.
-    fn check(&self, candidate: &Candidate<'_>) -> Result<(), LedgerError> {
-        let body = candidate.body;
+    fn check(&self, candidate: &Candidate) -> Result<(), LedgerError> {
+        let body = &candidate.body;
         if body.outcome != EvaluationOutcome::Granted {
             return Err(LedgerError::Contradictory("only a grant is admitted"));
         }
@@ -234,10 +269,10 @@ impl SqliteLedger {
             return Err(LedgerError::Contradictory("the presentation is for another domain than the ledger"));
         }
         if body.message_digest != candidate.message_digest
-            || body.message_id.as_deref() != Some(candidate.message_id)
-            || body.context.as_deref() != candidate.context
-            || body.holder.as_deref() != Some(candidate.holder)
-            || body.obligations != *candidate.obligations
+            || body.message_id.as_deref() != Some(&candidate.message_id)
+            || body.context != candidate.context
+            || body.holder.as_deref() != Some(&candidate.holder)
+            || body.obligations != candidate.obligations
         {
             return Err(LedgerError::Contradictory(
                 "the report describes another message than the one admitted",
@@ -253,7 +288,7 @@ impl Ledger for SqliteLedger {
     }
 
     fn snapshot(&self, of: &ConversationKey, now: Instant) -> Result<LedgerSnapshot, LedgerError> {
-        let mut connection = self.lock()?;
+        let mut connection = self.lock_reading()?;
         let transaction = connection.transaction()?;
         let memory = self
             .remembered
@@ -268,56 +303,19 @@ impl Ledger for SqliteLedger {
         Ok(LedgerSnapshot { memory, counts, conversation })
     }
 
-    fn admit(&self, candidate: Candidate<'_>) -> Result<Admission, LedgerError> {
+    fn admit(&self, candidate: Candidate) -> Result<Admission, LedgerError> {
         self.check(&candidate)?;
-        let mut connection = self.lock()?;
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let meta = Meta::read(&transaction)?;
-        let (outcome, reason, earlier) = match admission::judge(&transaction, &meta, &candidate, self.skew)? {
-            Finding::Stale => return Ok(Admission::Stale),
-            Finding::Refused { reason, earlier } => (DecisionOutcome::Refuse, Some(reason), earlier),
-            Finding::Clear if !remembered::keep_lists(&transaction, candidate.learned, candidate.now)? => {
-                (DecisionOutcome::Refuse, Some(Reason::StatusRetrievalError), None)
-            }
-            Finding::Clear => (DecisionOutcome::Allow, None, None),
-        };
-        let verdict = Verdict {
-            decision_id: candidate.decision_id.clone(),
-            outcome,
-            reason,
-            earlier: earlier.clone(),
-            stage_micros: candidate.stage_micros.clone(),
-        };
-        let (recorded, report) = admission::append(&transaction, &meta, candidate.body, verdict)?;
-        if reason.is_none() {
-            admission::reserve(&transaction, &candidate, recorded.sequence())?;
+        match self.write(writer::Work::admit(candidate)?)? {
+            writer::Answer::Admission(admission) => Ok(admission),
+            writer::Answer::Recorded(_) => Err(LedgerError::Contradictory("an answer to something else")),
         }
-        remembered::learn(&transaction, candidate.learned, candidate.now)?;
-        admission::raise_high_water(&transaction, candidate.now)?;
-        transaction.commit()?;
-        let report = Box::new(report);
-        Ok(match reason {
-            None => Admission::Admitted(recorded, report),
-            Some(reason) => Admission::Refused { reason, earlier, report },
-        })
     }
 
-    fn record(&self, entry: Entry<'_>) -> Result<Option<DecisionReportV1>, LedgerError> {
-        let (body, now, learned, rests_on) = (entry.body, entry.now, entry.learned, entry.rests_on);
-        let verdict = Verdict::of_entry(entry)?;
-        let mut connection = self.lock()?;
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if let Some(rests_on) = rests_on
-            && admission::has_moved(&transaction, rests_on, now)?
-        {
-            return Ok(None);
+    fn record(&self, entry: Entry) -> Result<Option<DecisionReportV1>, LedgerError> {
+        match self.write(writer::Work::record(entry)?)? {
+            writer::Answer::Recorded(report) => Ok(report.map(|report| *report)),
+            writer::Answer::Admission(_) => Err(LedgerError::Contradictory("an answer to something else")),
         }
-        let meta = Meta::read(&transaction)?;
-        let (_, report) = admission::append(&transaction, &meta, body, verdict)?;
-        remembered::learn(&transaction, learned, now)?;
-        admission::raise_high_water(&transaction, now)?;
-        transaction.commit()?;
-        Ok(Some(report))
     }
 
     fn negotiate(
@@ -327,11 +325,29 @@ impl Ledger for SqliteLedger {
         now: Instant,
         step: Step<'_>,
     ) -> Result<Negotiated, LedgerError> {
-        let mut connection = self.lock()?;
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let negotiated = conversations::negotiate(&transaction, of, hash, now, step)?;
-        transaction.commit()?;
-        Ok(negotiated)
+        self.change(now, |transaction| {
+            let state = |exchange: &Exchange| ExchangeReport {
+                state: exchange.as_str().to_owned(),
+                required: exchange.required(),
+            };
+            let (mut before, mut after) = (None, None);
+            let mut watched = |exchange: Option<Exchange>| {
+                before = exchange.as_ref().map(state);
+                let next = step(exchange);
+                after = next.as_ref().map(state);
+                next
+            };
+            let negotiated = conversations::negotiate(transaction, of, hash, now, &mut watched)?;
+            let event = Event::Negotiated {
+                role: of.role.as_str().to_owned(),
+                peer: of.peer.as_str().to_owned(),
+                context: of.context.clone(),
+                protocol_hash: hash.to_string(),
+                before,
+                after,
+            };
+            Ok((negotiated, self.changes.any().then_some(event)))
+        })
     }
 
     fn exchanges(
@@ -339,47 +355,93 @@ impl Ledger for SqliteLedger {
         of: &ConversationKey,
         now: Instant,
     ) -> Result<Vec<(ProtocolHash, Exchange)>, LedgerError> {
-        let mut connection = self.lock()?;
+        let mut connection = self.lock_reading()?;
         let transaction = connection.transaction()?;
         conversations::exchanges(&transaction, of, now)
     }
 
-    fn mark_revoked(&self, revoked: &Revoked) -> Result<(), LedgerError> {
+    fn mark_revoked(&self, revoked: &Revoked, now: Instant) -> Result<(), LedgerError> {
+        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+        // One row names so many changes, and no more.
+        for revoked in remembered::portions(revoked) {
+            self.change(now, |transaction| {
+                remembered::mark_revoked(transaction, &revoked)?;
+                let event = Event::Revoked {
+                    ids: count(revoked.ids.len()),
+                    policies: count(revoked.policies.len()),
+                    entries: count(revoked.entries.len()),
+                };
+                Ok(((), self.changes.any().then_some(event)))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn keep(&self, evidence: &[Blob]) -> Result<(), LedgerError> {
         let mut connection = self.lock()?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        remembered::mark_revoked(&transaction, revoked)?;
+        for blob in evidence {
+            evidence::keep(&transaction, blob)?;
+        }
         transaction.commit()?;
         Ok(())
     }
 
     fn wanted_lists(&self) -> Result<Vec<ListKey>, LedgerError> {
-        remembered::wanted(&*self.lock()?)
+        remembered::wanted(&*self.lock_reading()?)
     }
 }
 
 /// The ledger's identity and its memory of time.
-struct Meta {
+pub(super) struct Meta {
     ledger_id: String,
     domain: String,
+    first_floor_us: Option<i64>,
     /// Presentations made up to here are refused. `None`: no ledger served the domain before.
     floor_us: Option<i64>,
-    /// The highest instant of any decision, and of any step of a conversation.
+    /// The highest instant of any row.
     high_water_us: Option<i64>,
 }
 
 impl Meta {
-    fn read(connection: &Connection) -> Result<Self, LedgerError> {
+    pub(super) fn read(connection: &Connection) -> Result<Self, LedgerError> {
         Ok(connection
-            .prepare_cached("SELECT ledger_id, domain, floor_us, high_water_us FROM meta")?
+            .prepare_cached("SELECT ledger_id, domain, first_floor_us, floor_us, high_water_us FROM meta")?
             .query_row((), |row| {
                 Ok(Self {
                     ledger_id: row.get(0)?,
                     domain: row.get(1)?,
-                    floor_us: row.get(2)?,
-                    high_water_us: row.get(3)?,
+                    first_floor_us: row.get(2)?,
+                    floor_us: row.get(3)?,
+                    high_water_us: row.get(4)?,
                 })
             })?)
     }
+
+    pub(super) fn identity(&self) -> Identity<'_> {
+        Identity { ledger_id: &self.ledger_id, domain: &self.domain, first_floor_us: self.first_floor_us }
+    }
+}
+
+/// Opens the connection that reads. It writes nothing, by mistake neither.
+fn reading(path: &Path) -> Result<Connection, LedgerError> {
+    let connection = open_file(path)?;
+    connection.pragma_update(None, "query_only", true)?;
+    connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
+    Ok(connection)
+}
+
+/// A number as SQLite stores it.
+fn stored(number: u64) -> Result<i64, LedgerError> {
+    i64::try_from(number)
+        .map_err(|_| LedgerError::Contradictory("a number is larger than the ledger can store"))
+}
+
+/// A stored instant as rows write it.
+fn micros_text(micros: i64) -> Result<String, LedgerError> {
+    DateTime::from_timestamp_micros(micros)
+        .map(recorded_text)
+        .ok_or(LedgerError::Contradictory("an instant leads out of the calendar"))
 }
 
 impl From<rusqlite::Error> for LedgerError {
@@ -441,6 +503,6 @@ fn micros(instant: Instant) -> i64 {
     instant.timestamp_micros()
 }
 
-fn read_u64(number: i64) -> Result<u64, LedgerError> {
+pub(super) fn read_u64(number: i64) -> Result<u64, LedgerError> {
     u64::try_from(number).map_err(|_| LedgerError::Unusable("a number of the ledger is negative".into()))
 }

@@ -395,7 +395,7 @@ fn what_is_revoked_between_evaluation_and_admission_is_refused() {
     {
         let ledger = Arc::new(memory());
         let (revoking, meanwhile) = (Arc::clone(&ledger), revoked.clone());
-        let revoke = move || revoking.mark_revoked(&meanwhile).unwrap();
+        let revoke = move || revoking.mark_revoked(&meanwhile, chrono::Utc::now()).unwrap();
         assert_eq!(refused_late(&grant(), ledger, TimeDelta::zero(), revoke), Reason::Revoked, "{revoked:?}");
     }
 }
@@ -504,7 +504,7 @@ impl Ledger for Panicking {
 
     fn admit(
         &self,
-        candidate: writgate::ledger::Candidate<'_>,
+        candidate: writgate::ledger::Candidate,
     ) -> Result<writgate::ledger::Admission, writgate::ledger::LedgerError> {
         assert_ne!(self.1, "admit");
         self.0.admit(candidate)
@@ -512,7 +512,7 @@ impl Ledger for Panicking {
 
     fn record(
         &self,
-        entry: writgate::ledger::Entry<'_>,
+        entry: writgate::ledger::Entry,
     ) -> Result<Option<writgate::audit::DecisionReportV1>, writgate::ledger::LedgerError> {
         assert_ne!(self.1, "record");
         self.0.record(entry)
@@ -536,8 +536,16 @@ impl Ledger for Panicking {
         self.0.exchanges(of, now)
     }
 
-    fn mark_revoked(&self, revoked: &writgate::ledger::Revoked) -> Result<(), writgate::ledger::LedgerError> {
-        self.0.mark_revoked(revoked)
+    fn keep(&self, evidence: &[writgate::audit::Blob]) -> Result<(), writgate::ledger::LedgerError> {
+        self.0.keep(evidence)
+    }
+
+    fn mark_revoked(
+        &self,
+        revoked: &writgate::ledger::Revoked,
+        now: Instant,
+    ) -> Result<(), writgate::ledger::LedgerError> {
+        self.0.mark_revoked(revoked, now)
     }
 
     fn wanted_lists(&self) -> Result<Vec<writgate::ledger::ListKey>, writgate::ledger::LedgerError> {

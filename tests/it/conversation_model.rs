@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, LazyLock};
-use writgate::audit::DecisionReportV1;
+use writgate::audit::{Blob, DecisionReportV1};
 use writgate::ledger::{
     Admission, Candidate, Entry, Ledger, LedgerError, LedgerSnapshot, ListKey, Negotiated, Revoked,
     SqliteLedger, Step,
@@ -259,11 +259,11 @@ impl Ledger for Dying {
         self.ledger.snapshot(of, now)
     }
 
-    fn admit(&self, candidate: Candidate<'_>) -> Result<Admission, LedgerError> {
+    fn admit(&self, candidate: Candidate) -> Result<Admission, LedgerError> {
         self.ledger.admit(candidate)
     }
 
-    fn record(&self, entry: Entry<'_>) -> Result<Option<DecisionReportV1>, LedgerError> {
+    fn record(&self, entry: Entry) -> Result<Option<DecisionReportV1>, LedgerError> {
         self.ledger.record(entry)
     }
 
@@ -290,8 +290,12 @@ impl Ledger for Dying {
         self.ledger.exchanges(of, now)
     }
 
-    fn mark_revoked(&self, revoked: &Revoked) -> Result<(), LedgerError> {
-        self.ledger.mark_revoked(revoked)
+    fn keep(&self, evidence: &[Blob]) -> Result<(), LedgerError> {
+        self.ledger.keep(evidence)
+    }
+
+    fn mark_revoked(&self, revoked: &Revoked, now: Instant) -> Result<(), LedgerError> {
+        self.ledger.mark_revoked(revoked, now)
     }
 
     fn wanted_lists(&self) -> Result<Vec<ListKey>, LedgerError> {

@@ -412,7 +412,7 @@ fn what_an_ancestor_revokes_before_admission_counts() {
         let statement = RevokedPolicy { publisher: publisher.to_owned(), policy: LEAF_POLICY.to_owned() };
         let revoked = Revoked { policies: [statement].into(), ..Revoked::default() };
         let revoking = Arc::clone(&server.ledger);
-        let meanwhile = move || revoking.mark_revoked(&revoked).unwrap();
+        let meanwhile = move || revoking.mark_revoked(&revoked, chrono::Utc::now()).unwrap();
         let clock = MeanwhileClock(Default::default(), Box::new(meanwhile));
         let ledger = Arc::clone(&server.ledger) as Arc<dyn Ledger>;
         let engine = Engine::new(server.config().unwrap(), ledger, Arc::new(clock)).unwrap();
@@ -720,12 +720,14 @@ fn ten_thousand_issuers_that_one_delegate_makes_up_crowd_out_nobody() {
         flood.wanted.insert(ListKey { issuer, url });
     }
     let entry = Entry {
-        body: &evaluation.report,
+        body: evaluation.report.clone(),
+        masked: None,
+        evidence: None,
         decision_id: uuid::Uuid::now_v7().to_string(),
         stage_micros: Default::default(),
         now: noon(),
         admission_refusal: None,
-        learned: &flood,
+        learned: flood,
         rests_on: None,
     };
     server.ledger.record(entry).unwrap();

@@ -12,6 +12,7 @@ pub use configuration::ConfigurationEvidence;
 pub(crate) use request::DecisionEvidence;
 
 use crate::config::Config;
+use crate::ledger::KeptEvidence;
 use crate::message::Digest;
 use crate::request::{Instant, Request};
 use chrono::TimeDelta;
@@ -100,9 +101,25 @@ impl Display for BlobKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvidenceError {
-    /// It was erased, or only digests were kept.
-    #[error("the evidence holds no {kind} ({digest}): it was erased, or never kept")]
-    Absent {
+    /// It was erased.
+    #[error("the {kind} of the evidence was erased ({digest})")]
+    Erased {
+        /// What it was.
+        kind: BlobKind,
+        /// Under which digest.
+        digest: Digest,
+    },
+    /// It was never kept: digests were to suffice, or it was larger than what is kept.
+    #[error("the {kind} of the evidence was never kept ({digest})")]
+    NotKept {
+        /// What it was.
+        kind: BlobKind,
+        /// Under which digest.
+        digest: Digest,
+    },
+    /// It should be there and is not.
+    #[error("the {kind} of the evidence is missing ({digest})")]
+    Missing {
         /// What it was.
         kind: BlobKind,
         /// Under which digest.
@@ -143,7 +160,7 @@ pub struct Rebuilder<G> {
 
 impl<G, E> Rebuilder<G>
 where
-    G: FnMut(&Digest) -> Result<Option<Vec<u8>>, E>,
+    G: FnMut(&Digest) -> Result<KeptEvidence, E>,
     E: Display,
 {
     /// A rebuilder that takes its blobs from `get`, which need not be trusted: what it gives is hashed.
@@ -156,9 +173,14 @@ where
     /// # Errors
     /// [`EvidenceError`], which names the blob.
     pub fn rebuild(&mut self, of: &EvidenceDigests) -> Result<(Arc<Config>, Request), EvidenceError> {
+        let message = match self.blob(BlobKind::Message, of.message) {
+            Err(EvidenceError::Missing { kind, digest }) if !of.kept => {
+                return Err(EvidenceError::NotKept { kind, digest });
+            }
+            message => message?,
+        };
         let config = self.config(of.configuration)?;
         let request = self.blob(BlobKind::Request, of.request)?;
-        let message = self.blob(BlobKind::Message, of.message)?;
         let request = request::rebuilt(&request, message, &config)?;
         Ok((config, request))
     }
@@ -181,15 +203,16 @@ where
         let found =
             found.map_err(|cause| EvidenceError::Store { kind: kind.clone(), problem: cause.to_string() });
         match found? {
-            None => Err(EvidenceError::Absent { kind, digest }),
-            Some(octets) if Digest::of(&octets) != digest => {
+            KeptEvidence::Absent => Err(EvidenceError::Missing { kind, digest }),
+            KeptEvidence::Erased => Err(EvidenceError::Erased { kind, digest }),
+            KeptEvidence::Octets(octets) if Digest::of(&octets) != digest => {
                 Err(EvidenceError::NotItsDigest { kind, digest })
             }
-            Some(octets) if octets.len() > MAX_BLOB_BYTES => Err(EvidenceError::Unreadable {
+            KeptEvidence::Octets(octets) if octets.len() > MAX_BLOB_BYTES => Err(EvidenceError::Unreadable {
                 kind,
                 problem: "it is larger than any that is written".into(),
             }),
-            Some(octets) => Ok(octets),
+            KeptEvidence::Octets(octets) => Ok(octets),
         }
     }
 }

@@ -95,13 +95,18 @@ fn a_decision_rests_on_the_conversation_that_it_saw(ledger: &SqliteLedger) {
     let ask = Ask::new("m").but(|ask| ask.conversation = (home.clone(), before.clone()));
     assert!(matches!(ask.of(ledger), Ok(Admission::Stale)));
     let body = refused_body();
-    let entry =
-        Entry { rests_on: Some(RestsOn { of: &home, conversation: &before }), ..refusal_entry(&body) };
+    let entry = Entry {
+        rests_on: Some(RestsOn { of: home.clone(), conversation: before.clone() }),
+        ..refusal_entry(&body)
+    };
     assert!(ledger.record(entry).unwrap().is_none(), "prose that was let in before a required offer came");
     let after = found(ledger, &home);
     let ask = Ask::new("m").but(|ask| ask.conversation = (home.clone(), after.clone()));
     admitted(ask.of(ledger));
-    let entry = Entry { rests_on: Some(RestsOn { of: &home, conversation: &after }), ..refusal_entry(&body) };
+    let entry = Entry {
+        rests_on: Some(RestsOn { of: home.clone(), conversation: after.clone() }),
+        ..refusal_entry(&body)
+    };
     assert_eq!(ledger.record(entry).unwrap().unwrap().envelope.sequence, 2);
 }
 
@@ -149,7 +154,7 @@ fn the_operator_may_forget_a_peer(ledger: &SqliteLedger) {
         settle(ledger, &of("p", "c"), number, true);
     }
     assert!(found(ledger, &of("p", "d-2")).prose_forbidden, "bound");
-    assert_eq!(ledger.forget_conversations(&"p".into()).unwrap(), 16);
+    assert_eq!(ledger.forget_conversations(&"p".into(), at(100)).unwrap(), 16);
     assert_eq!(found(ledger, &of("p", "c")), Conversation::default());
     assert!(found(ledger, &of("q", "d")).prose_forbidden);
 }

@@ -101,7 +101,7 @@ fn apply(ledger: &SqliteLedger, step: &Step) -> Answer {
                 ask.exercised = [(policy.to_string(), once(*seen))].into();
             }),
         Step::Revoke(policy) => {
-            ledger.mark_revoked(&ids(&[&policy.to_string()])).unwrap();
+            ledger.mark_revoked(&ids(&[&policy.to_string()]), at(100)).unwrap();
             return Answer::Done;
         }
         Step::Record => {

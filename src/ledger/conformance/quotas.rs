@@ -36,7 +36,7 @@ fn wanted_of(ledger: &SqliteLedger, issuer: &str) -> Vec<String> {
 
 fn record_at(ledger: &SqliteLedger, day: i64, learned: &Learned) {
     let body = refused_body();
-    ledger.record(Entry { learned, now: at(day * 86_400), ..refusal_entry(&body) }).unwrap();
+    ledger.record(Entry { learned: learned.clone(), now: at(day * 86_400), ..refusal_entry(&body) }).unwrap();
 }
 
 pub(super) fn wanted_lists_are_kept_once_and_within_their_quotas(ledger: &SqliteLedger) {
@@ -125,7 +125,7 @@ pub(super) fn the_revocations_of_one_sponsor_are_bounded_and_those_of_others_sta
     let honest = ["bob", "alice", "carol"].map(kept);
     assert_eq!((kept("mallory"), honest), (REVOKED_PER_SPONSOR, [1, 1, 1]), "others have room");
     let operators = Revoked { entries: fresh_revocations("operator", 5_000).revoked, ..Revoked::default() };
-    ledger.mark_revoked(&operators).unwrap();
+    ledger.mark_revoked(&operators, at(100)).unwrap();
     assert_eq!(kept("operator"), 5_000, "the operator is not bounded");
 }
 

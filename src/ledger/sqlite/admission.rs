@@ -1,16 +1,14 @@
 //! The steps of admission, each within the caller's one transaction.
 
-use super::{Meta, conversations, micros, remembered};
-use crate::audit::{DecisionOutcome, DecisionReportV1, EvaluationOutcome, ReportBody, ReportEnvelope};
-use crate::ledger::chain::{first_link, row_hash};
-use crate::ledger::{Candidate, Entry, LedgerError, MAX_REPORT_BYTES, Recorded, RestsOn};
+use super::rows::Verdict;
+use super::{Meta, conversations, micros, remembered, stored};
+use crate::audit::{DecisionOutcome, EvaluationOutcome, ReportBody, Reservation, reservation_digest};
+use crate::ledger::{Candidate, LedgerError, RestsOn};
 use crate::message::Digest;
-use crate::message::digest::jcs;
-use crate::refusal::{Reason, Stage};
+use crate::refusal::Reason;
 use crate::request::Instant;
 use chrono::{DateTime, TimeDelta, Utc};
 use rusqlite::{OptionalExtension, Transaction};
-use std::collections::BTreeMap;
 
 /// What admission finds before it writes.
 pub(super) enum Finding {
@@ -26,7 +24,7 @@ pub(super) enum Finding {
 pub(super) fn judge(
     transaction: &Transaction<'_>,
     meta: &Meta,
-    candidate: &Candidate<'_>,
+    candidate: &Candidate,
     skew: TimeDelta,
 ) -> Result<Finding, LedgerError> {
     let refused = |reason, earlier| Ok(Finding::Refused { reason, earlier });
@@ -48,9 +46,9 @@ pub(super) fn judge(
     }
     if candidate.now > candidate.not_after
         || remembered::any_revoked(transaction, &candidate.leans_on)?
-        || remembered::any_list_moved(transaction, candidate.learned)?
+        || remembered::any_list_moved(transaction, &candidate.learned)?
         || any_count_moved(transaction, candidate)?
-        || has_moved(transaction, candidate.rests_on, candidate.now)?
+        || has_moved(transaction, &candidate.rests_on, candidate.now)?
     {
         return Ok(Finding::Stale);
     }
@@ -60,10 +58,10 @@ pub(super) fn judge(
 /// Whether the conversation is no longer what a decision rests on.
 pub(super) fn has_moved(
     transaction: &Transaction<'_>,
-    rests_on: RestsOn<'_>,
+    rests_on: &RestsOn,
     now: Instant,
 ) -> Result<bool, LedgerError> {
-    Ok(conversations::conversation(transaction, rests_on.of, now)? != *rests_on.conversation)
+    Ok(conversations::conversation(transaction, &rests_on.of, now)? != rests_on.conversation)
 }
 
 /// Whether `now` is below the highest instant that the ledger has seen, by more than the skew.
@@ -75,26 +73,27 @@ fn stepped_back(meta: &Meta, now: Instant, skew: TimeDelta) -> bool {
 /// The digest and decision that hold the candidate's key, if it is taken.
 fn reservation(
     transaction: &Transaction<'_>,
-    candidate: &Candidate<'_>,
+    candidate: &Candidate,
 ) -> Result<Option<(Digest, String)>, LedgerError> {
     let found = transaction
         .prepare_cached(
             "SELECT digest, decision_id FROM messages WHERE context = ?1 AND holder = ?2 AND message_id = ?3",
         )?
-        .query_row((context_key(candidate.context), candidate.holder, candidate.message_id), |row| {
-            Ok((Digest::from_bytes(row.get(0)?), row.get(1)?))
-        })
+        .query_row(
+            (context_key(candidate.context.as_deref()), &candidate.holder, &candidate.message_id),
+            |row| Ok((Digest::from_bytes(row.get(0)?), row.get(1)?)),
+        )
         .optional()?;
     Ok(found)
 }
 
-fn challenge_used(transaction: &Transaction<'_>, candidate: &Candidate<'_>) -> Result<bool, LedgerError> {
+fn challenge_used(transaction: &Transaction<'_>, candidate: &Candidate) -> Result<bool, LedgerError> {
     Ok(transaction
         .prepare_cached("SELECT 1 FROM challenges WHERE holder = ?1 AND domain = ?2 AND challenge = ?3")?
-        .exists((candidate.holder, candidate.domain, candidate.challenge))?)
+        .exists((&candidate.holder, &candidate.domain, &candidate.challenge))?)
 }
 
-fn any_count_moved(transaction: &Transaction<'_>, candidate: &Candidate<'_>) -> Result<bool, LedgerError> {
+fn any_count_moved(transaction: &Transaction<'_>, candidate: &Candidate) -> Result<bool, LedgerError> {
     let mut statement = transaction.prepare_cached("SELECT exercised FROM counts WHERE policy = ?1")?;
     for (policy, exercise) in &candidate.exercised {
         let Some(seen) = exercise.rests_on else { continue };
@@ -109,7 +108,7 @@ fn any_count_moved(transaction: &Transaction<'_>, candidate: &Candidate<'_>) -> 
 /// Reserves the id, consumes the challenge and counts the permissions of a candidate whose report is row `sequence`.
 pub(super) fn reserve(
     transaction: &Transaction<'_>,
-    candidate: &Candidate<'_>,
+    candidate: &Candidate,
     sequence: u64,
 ) -> Result<(), LedgerError> {
     let sequence = stored(sequence)?;
@@ -119,9 +118,9 @@ pub(super) fn reserve(
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?
         .execute((
-            context_key(candidate.context),
-            candidate.holder,
-            candidate.message_id,
+            context_key(candidate.context.as_deref()),
+            &candidate.holder,
+            &candidate.message_id,
             candidate.message_digest.as_bytes(),
             &candidate.decision_id,
             &candidate.body.peer,
@@ -131,7 +130,7 @@ pub(super) fn reserve(
         .prepare_cached(
             "INSERT INTO challenges (holder, domain, challenge, sequence) VALUES (?1, ?2, ?3, ?4)",
         )?
-        .execute((candidate.holder, candidate.domain, candidate.challenge, sequence))?;
+        .execute((&candidate.holder, &candidate.domain, &candidate.challenge, sequence))?;
     let mut count = transaction.prepare_cached(
         "INSERT INTO counts (policy, exercised) VALUES (?1, ?2)
          ON CONFLICT (policy) DO UPDATE SET exercised = exercised + excluded.exercised",
@@ -139,117 +138,44 @@ pub(super) fn reserve(
     for (policy, exercise) in &candidate.exercised {
         count.execute((policy, stored(exercise.times)?))?;
     }
+    transaction.prepare_cached("UPDATE meta SET reserved = reserved + 1")?.execute(())?;
     Ok(())
 }
 
-/// What `decide` adds to a body, but for the row's number.
-pub(super) struct Verdict {
-    pub(super) decision_id: String,
-    pub(super) outcome: DecisionOutcome,
-    /// Stage 10's reason.
-    pub(super) reason: Option<Reason>,
-    pub(super) earlier: Option<String>,
-    pub(super) stage_micros: BTreeMap<String, u64>,
+/// The digest of what a candidate reserves and consumes, for its report.
+pub(super) fn reservation_of(candidate: &Candidate) -> Result<Digest, LedgerError> {
+    reservation_digest(&Reservation {
+        context: candidate.context.as_deref(),
+        holder: &candidate.holder,
+        message_id: &candidate.message_id,
+        message_digest: candidate.message_digest,
+        peer: &candidate.body.peer,
+        decision_id: &candidate.decision_id,
+        domain: &candidate.domain,
+        challenge: &candidate.challenge,
+    })
+    .map_err(|_| LedgerError::Contradictory("a reservation cannot be hashed"))
 }
 
-impl Verdict {
-    /// The verdict on a decision that reserves nothing.
-    ///
-    /// # Errors
-    /// An entry that would read as an allow, or whose stage 10 refuses what an earlier stage has settled.
-    pub(super) fn of_entry(entry: Entry<'_>) -> Result<Self, LedgerError> {
-        let outcome = match (entry.body.outcome, entry.admission_refusal) {
-            (EvaluationOutcome::Granted, Some(_)) | (EvaluationOutcome::Refused, None) => {
-                DecisionOutcome::Refuse
-            }
-            (EvaluationOutcome::NotOurs, None) => DecisionOutcome::NotOurs,
-            (EvaluationOutcome::Granted, None) => {
-                return Err(LedgerError::Contradictory("a grant is recorded by admission only"));
-            }
-            (EvaluationOutcome::Refused | EvaluationOutcome::NotOurs, Some(_)) => {
-                return Err(LedgerError::Contradictory("stage 10 refuses only what was granted"));
-            }
-        };
-        Ok(Self {
-            decision_id: entry.decision_id,
-            outcome,
-            reason: entry.admission_refusal,
-            earlier: None,
-            stage_micros: entry.stage_micros,
-        })
-    }
-}
-
-/// Appends a report as the next row of the chain.
-pub(super) fn append(
-    transaction: &Transaction<'_>,
-    meta: &Meta,
+/// The verdict on a decision that reserves nothing.
+///
+/// # Errors
+/// An entry that would read as an allow, or whose stage 10 refuses what an earlier stage has settled.
+pub(super) fn verdict_on(
     body: &ReportBody,
-    verdict: Verdict,
-) -> Result<(Recorded, DecisionReportV1), LedgerError> {
-    let (last, previous_hash) = match head(transaction)? {
-        Some(head) => head,
-        None => (0, first_link(&meta.ledger_id, &meta.domain)?),
+    admission_refusal: Option<Reason>,
+) -> Result<Verdict, LedgerError> {
+    let outcome = match (body.outcome, admission_refusal) {
+        (EvaluationOutcome::Granted, Some(_)) | (EvaluationOutcome::Refused, None) => DecisionOutcome::Refuse,
+        (EvaluationOutcome::NotOurs, None) => DecisionOutcome::NotOurs,
+        (EvaluationOutcome::Granted, None) => {
+            return Err(LedgerError::Contradictory("a grant is recorded by admission only"));
+        }
+        (EvaluationOutcome::Refused | EvaluationOutcome::NotOurs, Some(_)) => {
+            return Err(LedgerError::Contradictory("stage 10 refuses only what was granted"));
+        }
     };
-    let sequence =
-        last.checked_add(1).ok_or_else(|| LedgerError::Unusable("the ledger has no more rows".into()))?;
-    let mut report = DecisionReportV1 {
-        version: DecisionReportV1::VERSION.to_owned(),
-        body: body.clone(),
-        envelope: ReportEnvelope {
-            decision_id: verdict.decision_id,
-            sequence,
-            outcome: verdict.outcome,
-            reason: verdict.reason,
-            wire_code: verdict.reason.and_then(|reason| reason.wire_code(Stage::Admission)),
-            earlier_decision: verdict.earlier,
-            stage_micros: verdict.stage_micros,
-            redacted: Vec::new(),
-        },
-    };
-    let text = bounded_text(&mut report)?;
-    let row_hash = row_hash(previous_hash, text.as_bytes());
-    transaction
-        .prepare_cached(
-            "INSERT INTO reports (sequence, decision_id, previous_hash, row_hash, report)
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute((
-            stored(sequence)?,
-            &report.envelope.decision_id,
-            previous_hash.as_bytes(),
-            row_hash.as_bytes(),
-            &text,
-        ))?;
-    Ok((Recorded { sequence, row_hash }, report))
-}
-
-/// The last row's number and hash.
-fn head(transaction: &Transaction<'_>) -> Result<Option<(u64, Digest)>, LedgerError> {
-    let head: Option<(i64, [u8; 32])> = transaction
-        .prepare_cached("SELECT sequence, row_hash FROM reports ORDER BY sequence DESC LIMIT 1")?
-        .query_row((), |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    head.map(|(sequence, hash)| Ok((super::read_u64(sequence)?, Digest::from_bytes(hash)))).transpose()
-}
-
-/// The report's JCS text, without its SHACL report where that would make it too large.
-fn bounded_text(report: &mut DecisionReportV1) -> Result<String, LedgerError> {
-    let mut text = text(report)?;
-    if text.len() > MAX_REPORT_BYTES && report.body.shacl_report.take().is_some() {
-        report.envelope.redacted.push("/body/shaclReport".to_owned());
-        text = self::text(report)?;
-    }
-    if text.len() > MAX_REPORT_BYTES {
-        return Err(LedgerError::ReportTooLarge(text.len()));
-    }
-    Ok(text)
-}
-
-fn text(report: &DecisionReportV1) -> Result<String, LedgerError> {
-    let octets =
-        jcs(report).map_err(|_| LedgerError::Contradictory("the report cannot be written as JCS"))?;
-    String::from_utf8(octets).map_err(|_| LedgerError::Contradictory("the report's JCS form is not UTF-8"))
+    Ok(Verdict { outcome, reason: admission_refusal, earlier: None, reservation: None })
 }
 
 /// The highest instant seen never goes down, whatever the clock does.
@@ -266,10 +192,4 @@ pub(super) fn context_key(context: Option<&str>) -> String {
         None => "-".to_owned(),
         Some(context) => format!("={context}"),
     }
-}
-
-/// A number as SQLite stores it.
-fn stored(number: u64) -> Result<i64, LedgerError> {
-    i64::try_from(number)
-        .map_err(|_| LedgerError::Contradictory("a number is larger than the ledger can store"))
 }

@@ -13,7 +13,7 @@ use crate::ledger::{
 use crate::message::Digest;
 use crate::request::Instant;
 use chrono::TimeDelta;
-use rusqlite::{Connection, Row, Transaction};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -328,6 +328,9 @@ fn forget_old_lists(transaction: &Transaction<'_>, now: Instant) -> Result<bool,
     Ok(true)
 }
 
+/// How exactly it is known when a list was last wanted: one hour, in microseconds.
+const WANTED_AGAIN_US: i64 = 3_600_000_000;
+
 fn learn_wanted(
     transaction: &Transaction<'_>,
     key: &ListKey,
@@ -335,13 +338,22 @@ fn learn_wanted(
     now: Instant,
 ) -> Result<(), LedgerError> {
     if let Some(number) = sponsors::find(transaction, sponsor)? {
-        let wanted_again = transaction
+        let wanted: Option<i64> = transaction
             .prepare_cached(
-                "UPDATE wanted_lists SET wanted_us = max(wanted_us, ?4)
-                 WHERE sponsor = ?1 AND issuer = ?2 AND url = ?3",
+                "SELECT wanted_us FROM wanted_lists WHERE sponsor = ?1 AND issuer = ?2 AND url = ?3",
             )?
-            .execute((number, &key.issuer, &key.url, micros(now)))?;
-        if wanted_again > 0 {
+            .query_row((number, &key.issuer, &key.url), |row| row.get(0))
+            .optional()?;
+        if let Some(wanted) = wanted {
+            // To the hour: what is wanted with every decision need not be written with every decision.
+            if wanted < micros(now).saturating_sub(WANTED_AGAIN_US) {
+                transaction
+                    .prepare_cached(
+                        "UPDATE wanted_lists SET wanted_us = ?4
+                         WHERE sponsor = ?1 AND issuer = ?2 AND url = ?3",
+                    )?
+                    .execute((number, &key.issuer, &key.url, micros(now)))?;
+            }
             return Ok(());
         }
     }
@@ -376,6 +388,35 @@ fn is_at(quota: usize, held: u64) -> bool {
 
 fn days_before(now: Instant, days: i64) -> Instant {
     now.checked_sub_signed(TimeDelta::days(days)).unwrap_or(Instant::MIN_UTC)
+}
+
+/// Revocations of one row of the chain, which names each.
+const MARKED_AT_ONCE: usize = 4_096;
+
+/// What is revoked, in portions that one row of the chain can name.
+pub(super) fn portions(revoked: &Revoked) -> Vec<Revoked> {
+    let mut portions = vec![Revoked::default()];
+    let mut room = MARKED_AT_ONCE;
+    let mut next = |portions: &mut Vec<Revoked>, put: &dyn Fn(&mut Revoked)| {
+        if room == 0 {
+            portions.push(Revoked::default());
+            room = MARKED_AT_ONCE;
+        }
+        room -= 1;
+        if let Some(portion) = portions.last_mut() {
+            put(portion);
+        }
+    };
+    for id in &revoked.ids {
+        next(&mut portions, &|portion| _ = portion.ids.insert(id.clone()));
+    }
+    for policy in &revoked.policies {
+        next(&mut portions, &|portion| _ = portion.policies.insert(policy.clone()));
+    }
+    for entry in &revoked.entries {
+        next(&mut portions, &|portion| _ = portion.entries.insert(entry.clone()));
+    }
+    portions
 }
 
 /// Keeps what the operator says is revoked, whatever its number.

@@ -1,20 +1,96 @@
 //! The tables, and what a file must be before it is used.
 
+use crate::audit::Event;
 use crate::ledger::LedgerError;
+use crate::request::Instant;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// Marks a SQLite file as a Writgate ledger ("Wrgt").
 const APPLICATION_ID: i32 = 0x5772_6774;
 
-/// The version of the tables: [`FIRST_TABLES`], [`STATUS_TABLES`] and [`CONVERSATION_TABLES`]. Any change of them raises
-/// it.
-const SCHEMA_VERSION: i32 = 3;
+/// The version of the tables: [`DECISION_TABLES`], [`STATUS_TABLES`], [`CONVERSATION_TABLES`] and [`AUDIT_TABLES`]. Any
+/// change of them raises it.
+const SCHEMA_VERSION: i32 = 4;
 
-/// The tables of version 1. Instants are microseconds since 1970 in UTC.
+/// What was decided, and what an allow took, since version 4. Instants are microseconds since 1970 in UTC.
 ///
 /// `messages.context` is `-` for no context and `=` followed by the context for one: SQLite holds two NULLs to be
 /// distinct in a key, which would let a message without a context in twice. The reservation holds the peer because an
-/// earlier answer may be repeated to nobody else.
+/// earlier answer may be repeated to nobody else. `meta.first_floor_us` is the floor that the ledger was made with, and
+/// never changes; `reserved` is how many rows `messages` has, and `challenges` too; `pruned_through` is the last row of
+/// `reports` whose reservation was pruned. `reports` holds events too (`crate::audit::Record`).
+pub(super) const DECISION_TABLES: &str = "\
+CREATE TABLE meta (
+    only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+    ledger_id TEXT NOT NULL,
+    domain TEXT NOT NULL,
+    first_floor_us INTEGER,
+    floor_us INTEGER,
+    high_water_us INTEGER,
+    reserved INTEGER NOT NULL CHECK (reserved >= 0),
+    pruned_through INTEGER NOT NULL CHECK (pruned_through >= 0)
+) STRICT;
+CREATE TABLE reports (
+    sequence INTEGER PRIMARY KEY CHECK (sequence >= 1),
+    decision_id TEXT NOT NULL UNIQUE,
+    previous_hash BLOB NOT NULL CHECK (length(previous_hash) = 32),
+    row_hash BLOB NOT NULL CHECK (length(row_hash) = 32),
+    report TEXT NOT NULL
+) STRICT;
+CREATE TABLE messages (
+    context TEXT NOT NULL,
+    holder TEXT NOT NULL,
+    message_id TEXT NOT NULL,
+    digest BLOB NOT NULL CHECK (length(digest) = 32),
+    decision_id TEXT NOT NULL,
+    peer TEXT NOT NULL,
+    sequence INTEGER NOT NULL UNIQUE,
+    PRIMARY KEY (context, holder, message_id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE challenges (
+    holder TEXT NOT NULL,
+    domain TEXT NOT NULL,
+    challenge TEXT NOT NULL,
+    sequence INTEGER NOT NULL UNIQUE,
+    PRIMARY KEY (holder, domain, challenge)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE counts (
+    policy TEXT PRIMARY KEY,
+    exercised INTEGER NOT NULL CHECK (exercised >= 1)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE revoked (
+    id TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+";
+
+/// What an auditor needs beside the rows, since version 4: evidence by content (`octets` is NULL once it was erased), the
+/// signed checkpoints, the tables' states at migrations and archives, and the refusals of the running minute that no row
+/// has yet.
+pub(super) const AUDIT_TABLES: &str = "\
+CREATE TABLE evidence (
+    number INTEGER PRIMARY KEY,
+    digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
+    octets BLOB
+) STRICT;
+CREATE TABLE checkpoints (
+    number INTEGER PRIMARY KEY CHECK (number >= 1),
+    sequence INTEGER NOT NULL CHECK (sequence >= 0),
+    checkpoint TEXT NOT NULL
+) STRICT;
+CREATE TABLE states (
+    digest BLOB PRIMARY KEY CHECK (length(digest) = 32),
+    state TEXT NOT NULL
+) STRICT;
+CREATE TABLE refusal_tallies (
+    minute_us INTEGER NOT NULL,
+    peer TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    refusals INTEGER NOT NULL CHECK (refusals >= 1),
+    PRIMARY KEY (minute_us, peer, reason)
+) STRICT, WITHOUT ROWID;
+";
+
+/// The tables of versions 1 to 3 that [`DECISION_TABLES`] took the place of. Instants are microseconds since 1970 in UTC.
 pub(super) const FIRST_TABLES: &str = "\
 CREATE TABLE meta (
     only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
@@ -181,41 +257,46 @@ pub(super) fn create(
     high_water_us: Option<i64>,
 ) -> Result<(), LedgerError> {
     let transaction = connection.transaction()?;
-    transaction.execute_batch(FIRST_TABLES)?;
-    transaction.execute_batch(STATUS_TABLES)?;
-    transaction.execute_batch(CONVERSATION_TABLES)?;
+    for tables in CURRENT {
+        transaction.execute_batch(tables)?;
+    }
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     transaction.execute(
-        "INSERT INTO meta (only_row, ledger_id, domain, floor_us, high_water_us) VALUES (1, ?1, ?2, ?3, ?4)",
+        "INSERT INTO meta VALUES (1, ?1, ?2, ?3, ?3, ?4, 0, 0)",
         (uuid::Uuid::new_v4().to_string(), domain, floor_us, high_water_us),
     )?;
     transaction.commit()?;
     Ok(())
 }
 
+/// The tables of this version.
+const CURRENT: [&str; 4] = [DECISION_TABLES, STATUS_TABLES, CONVERSATION_TABLES, AUDIT_TABLES];
+
 /// Refuses a file that is no ledger, is of another version, or whose tables are not exactly those of its version: a
 /// dropped constraint or an added trigger could undo what admission relies on.
-pub(super) fn check(connection: &Connection) -> Result<(), LedgerError> {
+pub(in crate::ledger) fn check(connection: &Connection) -> Result<(), LedgerError> {
     is_ledger(connection)?;
     match version(connection)? {
-        SCHEMA_VERSION => unaltered(connection, &[FIRST_TABLES, STATUS_TABLES, CONVERSATION_TABLES]),
+        SCHEMA_VERSION => unaltered(connection, &CURRENT),
         version => Err(unknown_version(version)),
     }
 }
 
-/// Brings a ledger of an earlier version up to this one, all or nothing; one of this version is left alone.
+/// Brings a ledger of an earlier version up to this one, all or nothing; one of this version is left alone. The row that
+/// says so is the first of the chain that covers the tables.
 ///
 /// # Errors
 /// A file that [`check`] would refuse for what it was.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), LedgerError> {
     is_ledger(connection)?;
-    if !matches!(version(connection)?, 1 | 2) {
+    if !matches!(version(connection)?, 1..=3) {
         return check(connection);
     }
     // Another process may do the same at the same time: what counts is what holds once the file is ours.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    match version(&transaction)? {
+    let from = version(&transaction)?;
+    match from {
         1 => {
             unaltered(&transaction, &[FIRST_TABLES])?;
             transaction.execute_batch(STATUS_TABLES)?;
@@ -224,11 +305,48 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), LedgerError> {
             unaltered(&transaction, &[FIRST_TABLES, STATUS_TABLES_OF_2])?;
             migrate_status_to_3(&transaction)?;
         }
+        3 => unaltered(&transaction, &[FIRST_TABLES, STATUS_TABLES, CONVERSATION_TABLES])?,
         _ => return check(&transaction),
     }
-    transaction.execute_batch(CONVERSATION_TABLES)?;
+    if from < 3 {
+        transaction.execute_batch(CONVERSATION_TABLES)?;
+    }
+    migrate_decisions_to_4(&transaction)?;
+    transaction.execute_batch(AUDIT_TABLES)?;
+    let state = super::states::keep(&transaction)?;
+    let meta = super::Meta::read(&transaction)?;
+    let floor = meta.floor_us.map(super::micros_text).transpose()?;
+    let event = Event::Migrated { from: from.unsigned_abs(), state, floor };
+    // It is recorded at the latest instant that the file knows: an opening asks no clock.
+    let latest = meta.high_water_us.and_then(chrono::DateTime::from_timestamp_micros);
+    super::rows::append_event(&transaction, event, latest.unwrap_or(Instant::UNIX_EPOCH), Vec::new())?;
     transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     transaction.commit()?;
+    Ok(())
+}
+
+/// Moves decisions of versions 1 to 3 into the tables of version 4.
+fn migrate_decisions_to_4(transaction: &Transaction<'_>) -> Result<(), LedgerError> {
+    const TABLES: [&str; 6] = ["messages", "challenges", "counts", "revoked", "reports", "meta"];
+    for table in TABLES {
+        transaction.execute_batch(&format!(
+            "CREATE TEMP TABLE earlier_{table} AS SELECT * FROM main.{table}; DROP TABLE main.{table};"
+        ))?;
+    }
+    transaction.execute_batch(DECISION_TABLES)?;
+    transaction.execute_batch(
+        "INSERT INTO meta SELECT 1, ledger_id, domain, NULL, floor_us, high_water_us,
+             (SELECT count(*) FROM earlier_messages), 0 FROM earlier_meta;
+         INSERT INTO reports SELECT sequence, decision_id, previous_hash, row_hash, report FROM earlier_reports;
+         INSERT INTO messages SELECT context, holder, message_id, digest, decision_id, peer, sequence
+             FROM earlier_messages;
+         INSERT INTO challenges SELECT holder, domain, challenge, sequence FROM earlier_challenges;
+         INSERT INTO counts SELECT policy, exercised FROM earlier_counts;
+         INSERT INTO revoked SELECT id FROM earlier_revoked;",
+    )?;
+    for table in TABLES {
+        transaction.execute_batch(&format!("DROP TABLE temp.earlier_{table};"))?;
+    }
     Ok(())
 }
 

@@ -157,7 +157,7 @@ fn first_version() -> (Folder, u64) {
     let folder = Folder::new();
     let ledger = folder.ledger();
     admitted(Ask::new("m").of(&ledger));
-    ledger.mark_revoked(&ids(&["r"])).unwrap();
+    ledger.mark_revoked(&ids(&["r"]), at(100)).unwrap();
     drop(ledger);
     let connection = raw(&folder);
     drop_later_tables(&connection);
@@ -329,7 +329,7 @@ fn a_snapshot_sees_what_another_connection_learned() {
     let (one, other) = (folder.ledger(), folder.reopened());
     let memory = |ledger: &SqliteLedger| ledger.snapshot(&nowhere(), at(100)).unwrap().memory;
     assert_eq!(*memory(&one), StatusMemory::default());
-    one.mark_revoked(&one_of_each()).unwrap();
+    one.mark_revoked(&one_of_each(), at(100)).unwrap();
     refuse_with(&one, &relies_on(Some(0), "a", 10));
     assert_eq!(memory(&other).revoked, one_of_each());
     assert_eq!(memory(&other).lists, relies_on(Some(0), "a", 10).lists);
@@ -635,7 +635,7 @@ fn a_read_only_file_is_not_opened() {
     let folder = Folder::new();
     drop(folder.ledger());
     let connection = Connection::open_with_flags(folder.file(), OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
-    unusable(SqliteLedger::new(connection, DOMAIN, SKEW, "wal"), "read-only");
+    unusable(SqliteLedger::new(connection, None, DOMAIN, SKEW), "read-only");
 }
 
 #[test]

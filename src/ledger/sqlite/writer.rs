@@ -1,0 +1,228 @@
+//! Group commit: decisions that come at the same time share one transaction, and so one wait for the disk.
+//!
+//! A decision is queued, and then its thread waits for the connection. Whoever gets it first takes all that has queued,
+//! commits once, and answers all; the others find their answers. A decision that comes alone waits for nobody.
+
+use super::{SqliteLedger, admission, remembered, rows};
+use crate::audit::{DecisionOutcome, DecisionReportV1};
+use crate::ledger::{Admission, Candidate, Entry, Learned, LedgerError, RestsOn};
+use crate::refusal::Reason;
+use crate::request::Instant;
+use admission::Finding;
+use rows::{Prepared, Verdict};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+/// Decisions of one transaction, at most. Beyond it, waiting for the disk once is no longer what costs, and an error would
+/// fail more than it must.
+const MAX_GROUP: usize = 64;
+
+/// A decision that is to be recorded.
+#[derive(Debug)]
+pub(super) enum Work {
+    /// An allow, if admission holds.
+    Admit(Box<(Candidate, Prepared)>),
+    /// A decision that reserves nothing.
+    Record(Box<(Recording, Prepared)>),
+}
+
+/// What [`Entry`] says beside its report.
+#[derive(Debug)]
+pub(super) struct Recording {
+    verdict: Verdict,
+    learned: Learned,
+    rests_on: Option<RestsOn>,
+    now: Instant,
+}
+
+/// What became of it.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Admission(Admission),
+    Recorded(Option<Box<DecisionReportV1>>),
+}
+
+impl Work {
+    pub(super) fn admit(mut candidate: Candidate) -> Result<Self, LedgerError> {
+        let prepared = Prepared::new(
+            candidate.body.clone(),
+            candidate.masked.take(),
+            candidate.evidence.take(),
+            (candidate.decision_id.clone(), std::mem::take(&mut candidate.stage_micros)),
+            candidate.now,
+        )?;
+        Ok(Self::Admit(Box::new((candidate, prepared))))
+    }
+
+    pub(super) fn record(entry: Entry) -> Result<Self, LedgerError> {
+        let verdict = admission::verdict_on(&entry.body, entry.admission_refusal)?;
+        let ids = (entry.decision_id, entry.stage_micros);
+        let prepared = Prepared::new(entry.body, entry.masked, entry.evidence, ids, entry.now)?;
+        let Entry { learned, rests_on, now, .. } = entry;
+        Ok(Self::Record(Box::new((Recording { verdict, learned, rests_on, now }, prepared))))
+    }
+}
+
+/// A decision in the queue, and where its answer goes.
+type Queued = (Work, Arc<Slot>);
+type Slot = Mutex<Option<Result<Answer, LedgerError>>>;
+
+/// Decisions that wait for the connection.
+#[derive(Debug, Default)]
+pub(super) struct Queue(Mutex<VecDeque<Queued>>);
+
+impl Queue {
+    fn push(&self, queued: Queued) -> Result<(), LedgerError> {
+        self.0.lock().map_err(|_| in_doubt())?.push_back(queued);
+        Ok(())
+    }
+
+    fn take(&self) -> Result<Vec<Queued>, LedgerError> {
+        let mut queue = self.0.lock().map_err(|_| in_doubt())?;
+        let group = queue.len().min(MAX_GROUP);
+        Ok(queue.drain(..group).collect())
+    }
+}
+
+impl SqliteLedger {
+    /// Has a decision recorded, with whatever else has queued. Durable when it returns.
+    ///
+    /// # Errors
+    /// [`LedgerError`]: nothing of it was written.
+    pub(super) fn write(&self, work: Work) -> Result<Answer, LedgerError> {
+        let slot = Arc::new(Slot::default());
+        self.queue.push((work, Arc::clone(&slot)))?;
+        loop {
+            let mut connection = self.lock()?;
+            if let Some(answer) = slot.lock().map_err(|_| in_doubt())?.take() {
+                return answer;
+            }
+            // Not answered: it is in the queue, within so many groups.
+            self.write_group(&mut connection, self.queue.take()?)?;
+        }
+    }
+
+    /// Runs a group in one transaction and answers all of it.
+    fn write_group(&self, connection: &mut Connection, group: Vec<Queued>) -> Result<(), LedgerError> {
+        let (work, slots): (Vec<Work>, Vec<Arc<Slot>>) = group.into_iter().unzip();
+        let answers = self
+            .run_group(connection, work)
+            .unwrap_or_else(|error| slots.iter().map(|_| Err(error.clone())).collect());
+        for (slot, answer) in slots.into_iter().zip(answers) {
+            *slot.lock().map_err(|_| in_doubt())? = Some(answer);
+        }
+        Ok(())
+    }
+
+    /// The answers, in order, once they are durable.
+    ///
+    /// # Errors
+    /// The whole transaction failed, and nothing was written.
+    fn run_group(
+        &self,
+        connection: &mut Connection,
+        group: Vec<Work>,
+    ) -> Result<Vec<Result<Answer, LedgerError>>, LedgerError> {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let alone = group.len() == 1;
+        let mut answers = Vec::with_capacity(group.len());
+        for work in group {
+            // What failed half way may have noted changes.
+            self.changes.take();
+            if alone {
+                answers.push(Ok(self.run(&transaction, work)?));
+                continue;
+            }
+            transaction.prepare_cached("SAVEPOINT decision")?.execute(())?;
+            let answer = self.run(&transaction, work);
+            if let Err(error) = &answer {
+                // After some errors SQLite has rolled the whole transaction back.
+                if transaction.is_autocommit() {
+                    return Err(error.clone());
+                }
+                transaction.prepare_cached("ROLLBACK TO decision")?.execute(())?;
+            }
+            transaction.prepare_cached("RELEASE decision")?.execute(())?;
+            answers.push(answer);
+        }
+        transaction.commit()?;
+        Ok(answers)
+    }
+
+    fn run(&self, transaction: &Transaction<'_>, work: Work) -> Result<Answer, LedgerError> {
+        match work {
+            Work::Admit(work) => self.admit_within(transaction, work.0, work.1).map(Answer::Admission),
+            Work::Record(work) => {
+                let recorded = self.record_within(transaction, work.0, work.1)?;
+                Ok(Answer::Recorded(recorded.map(Box::new)))
+            }
+        }
+    }
+
+    /// Four things or none: reserves the id, consumes the challenge, counts the permissions, appends the report.
+    fn admit_within(
+        &self,
+        transaction: &Transaction<'_>,
+        candidate: Candidate,
+        prepared: Prepared,
+    ) -> Result<Admission, LedgerError> {
+        let meta = super::Meta::read(transaction)?;
+        let (outcome, reason, earlier) = match admission::judge(transaction, &meta, &candidate, self.skew)? {
+            Finding::Stale => return Ok(Admission::Stale),
+            Finding::Refused { reason, earlier } => (DecisionOutcome::Refuse, Some(reason), earlier),
+            Finding::Clear if !remembered::keep_lists(transaction, &candidate.learned, candidate.now)? => {
+                (DecisionOutcome::Refuse, Some(Reason::StatusRetrievalError), None)
+            }
+            Finding::Clear => (DecisionOutcome::Allow, None, None),
+        };
+        let reservation = match reason {
+            Some(_) => None,
+            None => {
+                let sequence = rows::head(transaction)?.map_or(0, |(sequence, _)| sequence).saturating_add(1);
+                admission::reserve(transaction, &candidate, sequence)?;
+                Some(admission::reservation_of(&candidate)?)
+            }
+        };
+        remembered::learn(transaction, &candidate.learned, candidate.now)?;
+        let verdict = Verdict { outcome, reason, earlier: earlier.clone(), reservation };
+        let (recorded, report) = self.append(transaction, prepared, verdict)?;
+        let report = Box::new(report);
+        Ok(match reason {
+            None => Admission::Admitted(recorded, report),
+            Some(reason) => Admission::Refused { reason, earlier, report },
+        })
+    }
+
+    fn record_within(
+        &self,
+        transaction: &Transaction<'_>,
+        Recording { verdict, learned, rests_on, now }: Recording,
+        prepared: Prepared,
+    ) -> Result<Option<DecisionReportV1>, LedgerError> {
+        if let Some(rests_on) = rests_on
+            && admission::has_moved(transaction, &rests_on, now)?
+        {
+            return Ok(None);
+        }
+        remembered::learn(transaction, &learned, now)?;
+        Ok(Some(self.append(transaction, prepared, verdict)?.1))
+    }
+
+    /// Appends a report with all that its transaction changed so far, which must be all that it changes.
+    fn append(
+        &self,
+        transaction: &Transaction<'_>,
+        prepared: Prepared,
+        verdict: Verdict,
+    ) -> Result<(crate::ledger::Recorded, DecisionReportV1), LedgerError> {
+        for blob in prepared.evidence.iter().flat_map(|evidence| &evidence.blobs) {
+            super::evidence::keep(transaction, blob)?;
+        }
+        rows::append_decision(transaction, prepared, verdict, self.changes.take())
+    }
+}
+
+fn in_doubt() -> LedgerError {
+    LedgerError::Store("an earlier decision failed while it held the ledger".into())
+}
