@@ -141,3 +141,6 @@ fn differences(one: &Value, other: &Value, at: &str, paths: &mut Vec<String>) {
         _ => paths.push(at.to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests;

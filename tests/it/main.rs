@@ -13,6 +13,7 @@ mod attacks;
 mod binding;
 mod card;
 mod command_line;
+mod consulted;
 mod conversation_attacks;
 mod conversation_commands;
 mod conversation_model;
