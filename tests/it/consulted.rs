@@ -129,7 +129,10 @@ impl Judge {
     fn new(three: &Three) -> Self {
         let judge = three.judge();
         let message = octets(&three.ask().message().unwrap());
-        Self { engine: judge.engine, request: Request { message, facts: judge.facts, snapshot: judge.snapshot } }
+        Self {
+            engine: judge.engine,
+            request: Request { message, facts: judge.facts, snapshot: judge.snapshot },
+        }
     }
 
     fn with(&self, memory: StatusMemory, counts: BTreeMap<String, u64>) -> Evaluation {

@@ -315,8 +315,13 @@ fn evidence_that_is_altered_swapped_or_erased_is_named() {
     let corpus = record(3, |config| config);
     // The row of a grant; the duplicate of it, and a read.
     let (grant, read) = (corpus.evidence(0), corpus.evidence(2));
-    let altered =
-        |digest| corpus.after("UPDATE evidence SET octets = CAST(octets || x'20' AS BLOB) WHERE digest = ?1", digest, 0);
+    let altered = |digest| {
+        corpus.after(
+            "UPDATE evidence SET octets = CAST(octets || x'20' AS BLOB) WHERE digest = ?1",
+            digest,
+            0,
+        )
+    };
     let erased = |digest| corpus.after("UPDATE evidence SET octets = NULL WHERE digest = ?1", digest, 0);
     let removed = |digest| corpus.after("DELETE FROM evidence WHERE digest = ?1", digest, 0);
     let document = {
