@@ -34,6 +34,7 @@ mod papers;
 mod precedence;
 mod public_interface;
 mod refresh;
+mod replay;
 mod response;
 mod review_command;
 mod status;

@@ -11,6 +11,7 @@ mod request;
 pub use configuration::ConfigurationEvidence;
 pub(crate) use request::DecisionEvidence;
 
+use super::DecisionReportV1;
 use crate::config::Config;
 use crate::ledger::KeptEvidence;
 use crate::message::Digest;
@@ -185,6 +186,25 @@ where
         Ok((config, request))
     }
 
+    /// The message of a recorded decision, for a person or program that reads: [`for_reader`] at `now`, by the bounds that
+    /// the decision's own configuration had. `None`: its report names no evidence.
+    ///
+    /// # Errors
+    /// [`EvidenceError`]. Where the configuration is not to be had, the message is not given out either.
+    pub fn message_for_reader(
+        &mut self,
+        report: &DecisionReportV1,
+        now: Instant,
+    ) -> Result<Option<ForReader>, EvidenceError> {
+        let Some(evidence) = &report.envelope.evidence else { return Ok(None) };
+        let message = Blob::new(self.blob(BlobKind::Message, evidence.message)?);
+        let config = self.config(evidence.configuration)?;
+        let usable_for = config.max_presentation_age.checked_add(&config.skew).unwrap_or(TimeDelta::MAX);
+        let recorded = report.envelope.recorded.as_deref().unwrap_or(&report.body.instant);
+        let recorded = recorded.parse().map_err(|cause| unreadable(BlobKind::Message, cause))?;
+        Ok(Some(for_reader(message, recorded, usable_for, now)))
+    }
+
     fn config(&mut self, manifest: Digest) -> Result<Arc<Config>, EvidenceError> {
         if let Some((of, config)) = &self.configuration
             && *of == manifest
@@ -233,9 +253,10 @@ pub enum ForReader {
 
 /// A message of the evidence, for a reader: withheld as a whole until `usable_for` has passed since the decision was
 /// `recorded`, that is the age that a presentation may have, plus the skew of clocks. A refused message can hold a
-/// presentation that nobody has consumed, and to whoever reads it in time it would be as good as to its owner.
+/// presentation that nobody has consumed, and to whoever reads it in time it would be as good as to its owner. (One that
+/// its maker dated further ahead than clocks may differ is refused until then, and is its maker's doing.)
 pub fn for_reader(message: Blob, recorded: Instant, usable_for: TimeDelta, now: Instant) -> ForReader {
-    // A proof may be dated ahead by as much as clocks differ, which `usable_for` holds once more than it has to.
+    // A proof may be dated ahead of the decision by the skew, and is good for its age from there.
     let until = recorded.checked_add_signed(usable_for).unwrap_or(Instant::MAX_UTC);
     if now > until {
         ForReader::Octets(message)

@@ -2,7 +2,7 @@
 //! audit::replay` records ten thousand.
 
 use super::*;
-use crate::audit::evidence::{BlobKind, EvidenceMode};
+use crate::audit::evidence::{BlobKind, EvidenceMode, ForReader};
 use crate::audit::{EvaluationOutcome, EvidenceDigests, Mask};
 use crate::cli::vectors;
 use crate::config::Config;
@@ -405,6 +405,43 @@ fn masked_reports_are_compared_with_what_was_masked() {
     other.body.peer = "somebody else".into();
     other.body.actions.clear();
     assert_eq!(redecided(&other), Redecided::Differs(vec!["/body/actions".into(), "/body/peer".into()]));
+}
+
+/// Threat 39.
+#[test]
+fn a_message_in_the_evidence_of_a_refusal_cannot_be_read_while_its_presentation_is_good() {
+    let corpus = record(10, |config| config);
+    let refusal = &corpus.decisions[4].report;
+    assert_eq!(refusal.body.reason, Some(Reason::PolicyDenied));
+    let reader = LedgerReader::open(&corpus.file()).unwrap();
+    let read = |report: &DecisionReportV1, seconds| {
+        let mut rebuilder = Rebuilder::new(|digest: &Digest| reader.evidence(*digest));
+        let recorded: Instant = report.envelope.recorded.as_deref().unwrap().parse().unwrap();
+        rebuilder.message_for_reader(report, recorded + TimeDelta::seconds(seconds))
+    };
+    // Five minutes and a skew of one: until then the presentation would be accepted, with another message as well.
+    for seconds in [-600, 0, 1, 300, 360] {
+        let given = read(refusal, seconds).unwrap().unwrap();
+        assert!(matches!(given, ForReader::Withheld { .. }), "{seconds}");
+        let MessageInput::Bytes(message) = &corpus.decisions[4].request.message else { panic!() };
+        let ForReader::Withheld { digest, .. } = given else { panic!() };
+        assert_eq!(digest, Digest::of(message));
+    }
+    let ForReader::Octets(message) = read(refusal, 361).unwrap().unwrap() else { panic!() };
+    assert!(String::from_utf8_lossy(message.octets()).contains("proofValue"));
+    // Without the bounds that it was judged by, it is not given out at all.
+    let changed = corpus.folder.file("changed.db");
+    std::fs::copy(corpus.file(), &changed).unwrap();
+    let connection = Connection::open(&changed).unwrap();
+    let manifest = corpus.evidence(4).configuration;
+    connection
+        .execute("UPDATE evidence SET octets = NULL WHERE digest = ?1", (manifest.as_bytes(),))
+        .unwrap();
+    connection.close().unwrap();
+    let reader = LedgerReader::open(&changed).unwrap();
+    let mut rebuilder = Rebuilder::new(|digest: &Digest| reader.evidence(*digest));
+    let error = rebuilder.message_for_reader(refusal, noon() + TimeDelta::days(1)).unwrap_err();
+    assert!(matches!(error, EvidenceError::Erased { kind: BlobKind::Configuration, .. }), "{error}");
 }
 
 #[test]

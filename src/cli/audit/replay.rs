@@ -51,7 +51,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     })?;
     let Tally { equal, different, not_made } = tally;
     output::say(format_args!(
-        "{} decisions: {equal} came out the same, {different} did not, {not_made} could not be made again",
+        "{equal} of {} decisions came out the same; {different} did not, {not_made} could not be made again",
         equal + different + not_made
     ));
     // Of nothing, nothing was shown.
