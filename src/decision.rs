@@ -27,7 +27,8 @@ pub struct Evaluation {
     pub report: ReportBody,
     /// What it learned of status inputs, from chains that verified (phases A and B). `decide` has the ledger keep it.
     pub learned: Learned,
-    /// What it asked of something outside its request, and was told. With it, the evaluation can be run again elsewhere.
+    /// What it found of what earlier decisions left behind, and was told from outside its request: of the snapshot's memory,
+    /// counts and issued challenges, all that it rests on.
     pub consulted: Consulted,
 }
 

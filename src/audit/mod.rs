@@ -5,18 +5,21 @@
 
 mod consulted;
 mod draft;
-mod evidence;
+pub mod evidence;
 mod mask;
 mod record;
+mod replay;
 mod report;
 
 pub use consulted::Consulted;
+pub(crate) use consulted::Lookups;
 pub(crate) use draft::{Draft, hop_report};
 pub use evidence::{Blob, EvidenceDigests};
-pub use mask::Masked;
+pub use mask::{Mask, Masked};
 pub use record::{
     Event, EventEnvelope, ExchangeReport, LedgerEventV1, Record, RecordError, RefusalTally, RowChange,
 };
+pub use replay::{Redecided, Replayed, replay};
 pub use report::{
     ActionReport, AttributeReport, DecisionOutcome, DecisionReportV1, EvaluationOutcome, HopReport,
     InputReport, ReportBody, ReportEnvelope, Reservation, reservation_digest,

@@ -4,6 +4,8 @@ use super::challenges::ChallengeSettings;
 use super::fetch::FetchSettings;
 use super::offers::AcceptOffers;
 use super::{Config, ConfigBuilder, ConfigError, PolicyStore, RootPrincipals, StickyRequired};
+use crate::audit::Mask;
+use crate::audit::evidence::EvidenceMode;
 use crate::credential::{ControllerDocuments, StatusLists};
 use crate::limits::Limits;
 use crate::message::action::{default_actions, default_parameters};
@@ -30,6 +32,9 @@ pub struct ConfigFile {
     pub(super) protocols: Vec<ProtocolEntry>,
     /// Where decisions are recorded.
     ledger: LedgerSettings,
+    /// What is recorded of decisions.
+    #[serde(default)]
+    audit: AuditSettings,
     /// What challenges are issued by. Without it, none is.
     pub(super) challenges: Option<ChallengeSettings>,
     /// A folder of controller documents (`*.json`).
@@ -152,6 +157,18 @@ struct LedgerSettings {
     path: PathBuf,
 }
 
+/// What is recorded of decisions.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AuditSettings {
+    /// `full` keeps what each decision was made from, `digests` the digests of it.
+    #[serde(default)]
+    evidence: EvidenceMode,
+    /// Paths of reports that are left out: JSON pointers, with `*` for each item of a list.
+    #[serde(default)]
+    mask: Vec<String>,
+}
+
 fn yes() -> bool {
     true
 }
@@ -203,7 +220,9 @@ impl ConfigFile {
             .with_extension_required(self.extension_required)
             .with_sticky_required(self.sticky_required)
             .with_store_trusted_by_location(self.trust_policies_by_location)
-            .with_context_free_credentials(self.context_free_credentials);
+            .with_context_free_credentials(self.context_free_credentials)
+            .with_evidence(self.audit.evidence)
+            .with_mask(Mask::new(&self.audit.mask)?);
         for domain in domains {
             builder = builder.with_domain(domain);
         }
@@ -515,6 +534,19 @@ mod tests {
         // Nor does one on who issues challenges, so this is no part of it either.
         let issuing = load("challenges = { key = \"challenge.key\", life_seconds = 7 }");
         assert_eq!(issuing.digest(), load("").digest());
+        assert_eq!(load("").evidence, EvidenceMode::Full);
+        assert_eq!(load("audit = { evidence = \"digests\" }").evidence, EvidenceMode::Digests);
+        let masked = load("audit = { mask = [\"/body/attributes/*/values\"] }");
+        assert_eq!(masked.mask, Mask::new(["/body/attributes/*/values"]).unwrap());
+        assert_eq!(masked.digest(), load("").digest());
+    }
+
+    #[test]
+    fn a_mask_that_no_report_can_wear_is_an_error() {
+        let mut file = file("audit = { mask = [\"/body/peer\"] }").unwrap();
+        file.base = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors");
+        let error = file.load("2026-12-01T12:00:00Z".parse().unwrap()).unwrap_err();
+        assert_eq!(error.setting, "audit.mask");
     }
 
     #[test]

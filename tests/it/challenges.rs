@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use writgate::audit::Consulted;
 use writgate::credential::{
     ChallengeError, ChallengeIssuer, IssuedChallenges, IssuedVerdict, JudgedChallenge,
 };
@@ -516,11 +515,11 @@ fn a_recorded_verdict_gives_the_same_report_without_the_secret() {
         let first = evaluate_at(&engine, &ask, facts.clone(), instant);
         assert_eq!(first.consulted.challenge.as_ref().map(|judged| judged.verdict), expected);
         // Through the form in which evidence is kept.
-        let kept = serde_json::to_string(&first.consulted).unwrap();
-        let kept: Consulted = serde_json::from_str(&kept).unwrap();
-        assert_eq!(kept, first.consulted);
+        let kept = serde_json::to_string(&first.consulted.challenge).unwrap();
+        let kept: Option<JudgedChallenge> = serde_json::from_str(&kept).unwrap();
+        assert_eq!(kept, first.consulted.challenge);
         let mut snapshot = without.snapshot(&facts, instant).unwrap();
-        snapshot.issued = kept.challenge.map_or(IssuedChallenges::NoIssuer, IssuedChallenges::Recorded);
+        snapshot.issued = kept.map_or(IssuedChallenges::NoIssuer, IssuedChallenges::Recorded);
         let message = octets(&ask.message().unwrap());
         let again = without.evaluate(&Request { message, facts, snapshot });
         assert_eq!(again.report.to_jcs().unwrap(), first.report.to_jcs().unwrap());

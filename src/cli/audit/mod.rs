@@ -1,5 +1,6 @@
 //! `writgate audit`: what the ledger recorded, for those who trust nobody. Nothing here writes to a ledger.
 
+mod replay;
 mod verify;
 
 use super::{Failure, Outcome, output};
@@ -8,12 +9,15 @@ use std::path::PathBuf;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    /// Make recorded decisions again, from the ledger alone: exit 0 all came out the same, 1 not all
+    Replay(replay::Arguments),
     /// Verify that the ledger is what was written: exit 0 it is, 1 it is not
     Verify(verify::Arguments),
 }
 
 pub(crate) fn run(command: &Command) -> Outcome {
     match command {
+        Command::Replay(arguments) => replay::run(arguments),
         Command::Verify(arguments) => verify::run(arguments),
     }
 }
