@@ -84,7 +84,10 @@ pub(in crate::ledger) const RESERVED: [Tracked; 2] = [
 
 /// The changes of the running transaction, by table and key.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Changes(Arc<Mutex<BTreeMap<(String, Digest), Option<Digest>>>>);
+pub(super) struct Changes(Arc<Mutex<Noted>>);
+
+/// By table and key: the row as it is now, or that it is gone.
+type Noted = BTreeMap<(String, Digest), Option<Digest>>;
 
 impl Changes {
     /// Notes what happens to the tracked tables on `connection` from here on.
