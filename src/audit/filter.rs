@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn events_are_read_when_they_are_asked_for() {
-        let revoked = event(Event::Revoked { ids: 1, policies: 0, entries: 0 });
+        let revoked = event(Event::Revoked { ids: 1, policies: 0, entries: 0, names: Vec::new() });
         let forgotten = event(Event::Forgotten { peer: "p".to_owned(), exchanges: 1 });
         let refusals = event(Event::Refusals {
             minute: "2026-05-01T12:00:00Z".to_owned(),

@@ -4,18 +4,25 @@
 //! `decide` adds. A ledger's other rows are events ([`record`]).
 
 mod draft;
+pub(crate) mod escape;
 mod evidence;
+pub mod explain;
+pub mod export;
 pub mod filter;
+pub mod list;
 mod mask;
+pub mod prov;
+pub mod query;
 mod record;
 mod report;
+pub mod show;
 
 pub(crate) use draft::{Draft, hop_report};
 pub use evidence::{Blob, EvidenceDigests};
 pub use filter::Filter;
 pub use mask::Masked;
 pub use record::{
-    Event, EventEnvelope, ExchangeReport, LedgerEventV1, Record, RecordError, RefusalTally, RowChange,
+    Event, EventEnvelope, ExchangeReport, LedgerEventV1, Record, RecordError, RefusalTally, RevokedName, RowChange,
 };
 pub use report::{
     ActionReport, AttributeReport, DecisionOutcome, DecisionReportV1, EvaluationOutcome, HopReport,
