@@ -82,7 +82,7 @@ impl NamedQuery {
 }
 
 /// How much may be read and told.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Bounds {
     /// Rows of the ledger that a store is built from.
     pub rows: usize,
@@ -90,6 +90,13 @@ pub struct Bounds {
     pub results: usize,
     /// Ends an evaluation that takes too long.
     pub cancellation: CancellationToken,
+}
+
+impl std::fmt::Debug for Bounds {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { rows, results, .. } = self;
+        f.debug_struct("Bounds").field("rows", rows).field("results", results).finish_non_exhaustive()
+    }
 }
 
 impl Default for Bounds {
