@@ -66,7 +66,9 @@ pub(crate) fn csv_cell(text: &str) -> String {
     if formula {
         cell.insert(0, '\'');
     }
-    let plain = |character: char| character.is_alphanumeric() || matches!(character, '-' | '_' | '.' | ':' | '/' | '#');
+    let plain = |character: char| {
+        character.is_alphanumeric() || matches!(character, '-' | '_' | '.' | ':' | '/' | '#')
+    };
     if cell.chars().all(plain) { cell } else { format!("\"{}\"", cell.replace('"', "\"\"")) }
 }
 
@@ -100,7 +102,18 @@ mod tests {
 
     #[test]
     fn a_formula_in_a_cell_is_defused_wherever_it_begins() {
-        for formula in ["=cmd|'/c calc'!A0", "+1", "-1", "@SUM(1)", " =1", "\t=1", "\r=1", "\u{feff}=1", "\u{a0}=1", "＝1"] {
+        for formula in [
+            "=cmd|'/c calc'!A0",
+            "+1",
+            "-1",
+            "@SUM(1)",
+            " =1",
+            "\t=1",
+            "\r=1",
+            "\u{feff}=1",
+            "\u{a0}=1",
+            "＝1",
+        ] {
             let cell = csv_cell(formula);
             assert!(cell.starts_with("'") || cell.starts_with("\"'"), "{formula:?}: {cell}");
             assert!(!cell.chars().any(is_unsafe), "{formula:?}: {cell}");

@@ -2,16 +2,21 @@
 //!
 //! Names of somebody's choice are quoted, escaped and cut in it; nothing that a sender wrote stands in it as words.
 
-use super::escape::name;
+use super::escape::{escaped, name};
+use super::evidence::Rebuilder;
 use super::list::{self, plain};
 use super::record::Record;
 use super::report::{DecisionOutcome, DecisionReportV1, ReportBody};
+use crate::engine::{evaluate_anew, explain_anew};
 use crate::explain::{Explanation, Unmet};
 use crate::ledger::{LedgerError, LedgerReader, LedgerRow};
+use crate::message::Digest;
 use crate::refusal::{Evidence, Refusal, Stage};
 
 /// Actions that a sentence names.
 const MAX_ACTIONS: usize = 3;
+/// Characters of a text of an explanation that was made anew.
+const MAX_TEXT_CHARS: usize = 2_000;
 
 /// A recorded decision, explained.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,8 +29,17 @@ pub struct Explained {
     pub unmet: Vec<Unmet>,
     /// The smallest change that would have permitted it. `None`: nothing was refused.
     pub change: Option<String>,
-    /// Whether that comes from making the decision again, and not from the report alone.
-    pub reevaluated: bool,
+    /// What the why and the change come from.
+    pub basis: Basis,
+}
+
+/// What an explanation comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Basis {
+    /// The decision was made again from its evidence, and came out for the same reason.
+    Reevaluation,
+    /// The report alone, for this cause.
+    Report(String),
 }
 
 /// Explains a row: from evidence where that is kept, otherwise from what its report holds.
@@ -37,39 +51,62 @@ pub fn explanation(reader: &LedgerReader, row: &LedgerRow) -> Result<Explained, 
         Record::Decision(report) => report,
         Record::Event(event) => {
             let story = format!("{}.", list::event(&event.event));
-            return Ok(Explained { story, why: None, unmet: Vec::new(), change: None, reevaluated: false });
+            return Ok(nothing_refused(story));
         }
     };
     let story = story(report);
     let Some(refusal) = refusal(report) else {
-        return Ok(Explained { story, why: None, unmet: Vec::new(), change: None, reevaluated: false });
+        return Ok(nothing_refused(story));
     };
-    let (told, reevaluated) = match reevaluated(reader, report)? {
-        Some(explanation) => (quoted(&explanation), true),
-        None => (Explanation::of_refusal(&refusal), false),
+    let (told, basis) = match reevaluated(reader, report) {
+        Ok(explanation) => (explanation, Basis::Reevaluation),
+        Err(cause) => (Explanation::of_refusal(&refusal), Basis::Report(cause)),
     };
-    Ok(Explained {
-        story,
-        why: Some(told.sentence),
-        unmet: told.unmet,
-        change: Some(told.change),
-        reevaluated,
-    })
+    Ok(Explained { story, why: Some(told.sentence), unmet: told.unmet, change: Some(told.change), basis })
 }
 
-/// What `Engine::explain` tells of the same request, rebuilt from its evidence.
-fn reevaluated(
-    _reader: &LedgerReader,
-    _report: &DecisionReportV1,
-) -> Result<Option<Explanation>, LedgerError> {
-    Ok(None)
+fn nothing_refused(story: String) -> Explained {
+    let basis = Basis::Report("nothing was refused".to_owned());
+    Explained { story, why: None, unmet: Vec::new(), change: None, basis }
 }
 
-/// Explanations quote papers and messages.
+/// What `Engine::explain` tells of the same request, rebuilt from its evidence; or why it cannot.
+fn reevaluated(reader: &LedgerReader, report: &DecisionReportV1) -> Result<Explanation, String> {
+    let DecisionReportV1 { body, envelope, .. } = report;
+    if envelope.reason.is_some() {
+        return Err("the ledger refused, and what it held then is past".to_owned());
+    }
+    // What masking took out of the report must not come back by way of its evidence.
+    if !envelope.redacted.is_empty() {
+        return Err("the report is masked".to_owned());
+    }
+    if body.engine_version != env!("CARGO_PKG_VERSION") {
+        return Err("another version of Writgate decided".to_owned());
+    }
+    let evidence = envelope.evidence.as_ref().ok_or("the report names no evidence")?;
+    let (config, request) = Rebuilder::new(|digest: &Digest| reader.evidence(*digest))
+        .rebuild(evidence)
+        .map_err(|cause| escaped(&cause.to_string()))?;
+    if evaluate_anew(&request, &config).report.reason != body.reason {
+        return Err("made again, the decision comes out otherwise: see `writgate audit replay`".to_owned());
+    }
+    explain_anew(&request, &config)
+        .map(|explanation| quoted(&explanation))
+        .ok_or_else(|| "no explanation was found".to_owned())
+}
+
+/// Explanations quote papers and messages, so each text of one is cut as a name is, and escaped.
 fn quoted(explanation: &Explanation) -> Explanation {
-    let mut told =
-        Explanation::new(super::escape::escaped(&explanation.sentence), super::escape::escaped(&explanation.change));
+    let bounded = |text: &str| {
+        let mut text = escaped(text);
+        crate::refusal::cut(&mut text, MAX_TEXT_CHARS);
+        text
+    };
+    let mut told = Explanation::new(bounded(&explanation.sentence), bounded(&explanation.change));
     told.unmet = explanation.unmet.clone();
+    for unmet in &mut told.unmet {
+        (unmet.asked, unmet.seen) = (bounded(&unmet.asked), bounded(&unmet.seen));
+    }
     told
 }
 
@@ -143,7 +180,7 @@ fn refusal(DecisionReportV1 { body, envelope, .. }: &DecisionReportV1) -> Option
             seen: quoted(held.seen),
             expected: quoted(held.expected),
             // In our own words, but they may name something.
-            detail: held.detail.as_deref().map(super::escape::escaped),
+            detail: held.detail.as_deref().map(escaped),
         };
     }))
 }

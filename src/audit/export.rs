@@ -22,9 +22,32 @@ pub enum Format {
 
 /// The columns of the CSV form.
 pub const COLUMNS: [&str; 26] = [
-    "sequence", "recorded", "rowHash", "kind", "id", "instant", "outcome", "stage", "reason", "wireCode", "peer",
-    "actor", "holder", "rootPrincipal", "context", "messageId", "messageDigest", "protocolHash", "intentHash",
-    "actions", "targets", "credentials", "policies", "marks", "configurationGeneration", "event",
+    "sequence",
+    "recorded",
+    "rowHash",
+    "kind",
+    "id",
+    "instant",
+    "outcome",
+    "stage",
+    "reason",
+    "wireCode",
+    "peer",
+    "actor",
+    "holder",
+    "rootPrincipal",
+    "context",
+    "messageId",
+    "messageDigest",
+    "protocolHash",
+    "intentHash",
+    "actions",
+    "targets",
+    "credentials",
+    "policies",
+    "marks",
+    "configurationGeneration",
+    "event",
 ];
 
 /// Why an export ended early.
@@ -55,7 +78,9 @@ pub fn export(
     if format == Format::Csv {
         out.write_all(csv_record(COLUMNS).as_bytes())?;
     }
-    list::rows(reader, filter, None, |row| Ok::<_, ExportError>(out.write_all(text(row, format, terminal)?.as_bytes())?))?;
+    list::rows(reader, filter, None, |row| {
+        Ok::<_, ExportError>(out.write_all(text(row, format, terminal)?.as_bytes())?)
+    })?;
     Ok(out.flush()?)
 }
 
@@ -110,7 +135,8 @@ fn decision(DecisionReportV1 { body, envelope, .. }: &DecisionReportV1) -> [Stri
     let wire = if admission { envelope.wire_code } else { body.wire_code }.map_or("", |wire| wire.as_str());
     let stage = if admission { Stage::Admission } else { body.stage };
     let hops = || body.chain.iter().chain(&body.actor_chain);
-    let credential = |hop: &HopReport| hop.credential.clone().unwrap_or_else(|| hop.credential_digest.to_string());
+    let credential =
+        |hop: &HopReport| hop.credential.clone().unwrap_or_else(|| hop.credential_digest.to_string());
     [
         "decision".to_owned(),
         envelope.decision_id.clone(),

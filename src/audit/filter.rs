@@ -223,6 +223,9 @@ mod tests {
         assert_eq!(found(Filter { outcome: Some(DecisionOutcome::Refuse), ..all() }), [0, 0, 1, 0]);
         assert_eq!(found(Filter { outcome: Some(DecisionOutcome::Allow), ..all() }), [0, 0, 0, 0]);
         assert_eq!(found(Filter { holder: text("p"), ..all() }), [0, 0, 0, 0]);
-        assert_eq!(found(Filter { since: Some("2026-05-02T00:00:00Z".parse().unwrap()), ..all() }), [0, 0, 0, 0]);
+        assert_eq!(
+            found(Filter { since: Some("2026-05-02T00:00:00Z".parse().unwrap()), ..all() }),
+            [0, 0, 0, 0]
+        );
     }
 }

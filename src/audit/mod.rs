@@ -3,9 +3,10 @@
 //! Its *body* is what `evaluate` determines, and a re-decision must reproduce it byte for byte. Its *envelope* is what
 //! `decide` adds. A ledger's other rows are events ([`record`]).
 
+mod consulted;
 mod draft;
 pub(crate) mod escape;
-mod evidence;
+pub mod evidence;
 pub mod explain;
 pub mod export;
 pub mod filter;
@@ -14,16 +15,21 @@ mod mask;
 pub mod prov;
 pub mod query;
 mod record;
+mod replay;
 mod report;
 pub mod show;
 
+pub use consulted::Consulted;
+pub(crate) use consulted::Lookups;
 pub(crate) use draft::{Draft, hop_report};
 pub use evidence::{Blob, EvidenceDigests};
 pub use filter::Filter;
-pub use mask::Masked;
+pub use mask::{Mask, Masked};
 pub use record::{
-    Event, EventEnvelope, ExchangeReport, LedgerEventV1, Record, RecordError, RefusalTally, RevokedName, RowChange,
+    Event, EventEnvelope, ExchangeReport, LedgerEventV1, Record, RecordError, RefusalTally, RevokedName,
+    RowChange,
 };
+pub use replay::{Redecided, Replayed, replay};
 pub use report::{
     ActionReport, AttributeReport, DecisionOutcome, DecisionReportV1, EvaluationOutcome, HopReport,
     InputReport, ReportBody, ReportEnvelope, Reservation, reservation_digest,

@@ -342,7 +342,8 @@ fn string_end(text: &str, quote: char) -> usize {
 fn iri_end(text: &str) -> Option<usize> {
     let end = text.find('>')?;
     let inside = text.get(1..end)?;
-    let none = |character: char| character <= ' ' || matches!(character, '<' | '"' | '{' | '}' | '|' | '^' | '`');
+    let none =
+        |character: char| character <= ' ' || matches!(character, '<' | '"' | '{' | '}' | '|' | '^' | '`');
     (!inside.chars().any(none)).then(|| end.saturating_add(1))
 }
 
@@ -427,11 +428,19 @@ fn table(variables: &[Variable], rows: &[Vec<Option<Term>>]) -> String {
     let mut lines: Vec<Vec<String>> = vec![variables.iter().map(|name| cell(name.as_str())).collect()];
     lines.extend(rows.iter().map(|row| row.iter().map(|term| cell(&plain(term.as_ref()))).collect()));
     let widths: Vec<usize> = (0..variables.len())
-        .map(|column| lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0))
+        .map(|column| {
+            lines
+                .iter()
+                .filter_map(|line| line.get(column))
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or(0)
+        })
         .collect();
     let mut text = String::new();
     for line in &lines {
-        let padded: Vec<_> = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let padded: Vec<_> =
+            line.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         text.push_str(padded.join("  ").trim_end());
         text.push('\n');
     }

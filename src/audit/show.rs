@@ -1,10 +1,10 @@
 //! One row, whole, for a person. Every text from outside is quoted, escaped and cut; `--json` has it uncut.
 
+use super::EvidenceDigests;
 use super::escape::{escaped, name};
 use super::list::{self, plain};
 use super::record::{EventEnvelope, LedgerEventV1, Record};
 use super::report::{DecisionReportV1, HopReport, ReportBody, ReportEnvelope};
-use super::EvidenceDigests;
 use crate::ledger::{KeptEvidence, LedgerError, LedgerReader, LedgerRow};
 use crate::message::Digest;
 use std::collections::BTreeMap;
@@ -164,7 +164,8 @@ fn asked(page: &mut Page, body: &ReportBody) {
 fn hop(hop: &HopReport) -> String {
     let some = |value: &Option<String>| value.as_deref().map_or_else(|| "nobody by name".to_owned(), name);
     let id = hop.credential.as_deref().map(|id| format!("{} ", name(id))).unwrap_or_default();
-    let until = hop.valid_until.as_deref().map(|until| format!(", until {}", plain(until))).unwrap_or_default();
+    let until =
+        hop.valid_until.as_deref().map(|until| format!(", until {}", plain(until))).unwrap_or_default();
     format!(
         "{} mandates {} by policy {} ({}, {}), credential {id}{}{until}",
         name(&hop.issuer),
@@ -204,8 +205,11 @@ fn judged(page: &mut Page, body: &ReportBody) {
 }
 
 fn evidence(page: &mut Page, reader: &LedgerReader, evidence: &EvidenceDigests) -> Result<(), LedgerError> {
-    let digests =
-        [("message", evidence.message), ("request", evidence.request), ("configuration", evidence.configuration)];
+    let digests = [
+        ("message", evidence.message),
+        ("request", evidence.request),
+        ("configuration", evidence.configuration),
+    ];
     for (what, digest) in digests {
         page.line("evidence", &format!("{what} {digest}: {}", kept(reader, digest)?));
     }

@@ -1,8 +1,8 @@
 //! What a person reads. Sender text never enters a sentence, and every text from outside is escaped for the terminal.
 
 use super::Failure;
-use crate::audit::escape::json_for_terminal;
 pub(crate) use crate::audit::escape::escaped;
+use crate::audit::escape::json_for_terminal;
 use crate::audit::{DecisionReportV1, HopReport, ReportBody, instant_text};
 use crate::config::ConfigFile;
 use crate::decision::{Decision, Obligation};

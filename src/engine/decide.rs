@@ -2,10 +2,11 @@
 
 use super::Engine;
 use crate::audit::escape::escaped;
+use crate::audit::evidence::DecisionEvidence;
 use crate::audit::list;
-use crate::audit::{DecisionOutcome, DecisionReportV1, ReportBody, ReportEnvelope};
+use crate::audit::{Consulted, DecisionOutcome, DecisionReportV1, Masked, ReportBody, ReportEnvelope};
 use crate::decision::{Decided, Decision, Evaluation, Grant, Outcome, Permit};
-use crate::ledger::{Admission, Candidate, Entry, Exercise, Learned, RestsOn};
+use crate::ledger::{Admission, Candidate, Entry, Evidence, Exercise, Learned, RestsOn};
 use crate::protocol::conversation::Role;
 use crate::refusal::{Reason, Refusal, Stage};
 use crate::request::{CallerFacts, Instant, MessageInput, Request};
@@ -61,18 +62,19 @@ impl Engine {
         decision_id: &str,
         clock: StageClock,
     ) -> Result<Decided, Retry> {
-        let Evaluation { outcome, report: body, learned } = evaluation;
+        let Evaluation { outcome, report: body, learned, consulted } = evaluation;
+        let noted = self.noted(request, body, learned, &consulted)?;
         let of = request.facts.conversation(Role::Agent);
         let rests_on = RestsOn { of, conversation: request.snapshot.conversation.clone() };
-        let entry = |body, learned, admission_refusal, stage_micros| Entry {
-            body,
-            masked: None,
-            evidence: None,
+        let entry = |noted: Noted, admission_refusal, stage_micros| Entry {
+            body: noted.body,
+            masked: noted.masked,
+            evidence: noted.evidence,
             decision_id: decision_id.to_owned(),
             stage_micros,
             now: request.snapshot.instant,
             admission_refusal,
-            learned,
+            learned: noted.learned,
             rests_on: None,
         };
         let record = |entry| match self.ledger.record(entry).map_err(Retry::unavailable)? {
@@ -82,21 +84,40 @@ impl Engine {
         let (decision, report) = match outcome {
             Outcome::Granted(grant) => match self.unsupported_duty(&grant) {
                 Some(refusal) => {
-                    let entry = entry(body, learned, Some(refusal.reason()), clock.stop());
+                    let entry = entry(noted, Some(refusal.reason()), clock.stop());
                     (Decision::Refuse(refusal), record(entry)?)
                 }
-                None => self.admit(request, grant, (body, learned), rests_on, decision_id, clock)?,
+                None => self.admit(request, grant, noted, rests_on, decision_id, clock)?,
             },
             Outcome::Refused(refusal) => {
-                (Decision::Refuse(refusal), record(entry(body, learned, None, clock.stop()))?)
+                (Decision::Refuse(refusal), record(entry(noted, None, clock.stop()))?)
             }
             Outcome::NotOurs(not_ours) => {
                 // A required offer that came in between leaves no room for prose.
-                let entry = entry(body, learned, None, clock.stop());
+                let entry = entry(noted, None, clock.stop());
                 (Decision::NotOurs(not_ours), record(Entry { rests_on: Some(rests_on), ..entry })?)
             }
         };
         Ok(Decided { decision, report })
+    }
+
+    /// What the ledger is to know of an evaluation: its report, as it is recorded too, and what it can be made again from.
+    fn noted(
+        &self,
+        request: &Request,
+        body: ReportBody,
+        learned: Learned,
+        consulted: &Consulted,
+    ) -> Result<Noted, Retry> {
+        let unwritable = |cause: serde_json::Error| {
+            tracing::error!(%cause, "a report or its evidence cannot be written");
+            Retry::Unavailable
+        };
+        let masked = self.config.mask.apply(&body).map_err(unwritable)?;
+        let (manifest, mode) = (self.manifest, self.config.evidence);
+        let evidence = DecisionEvidence::of(request, consulted, &self.config, manifest, mode);
+        let DecisionEvidence { digests, blobs } = evidence.map_err(unwritable)?;
+        Ok(Noted { body, masked, evidence: Some(Evidence { digests, blobs }), learned })
     }
 
     /// Asks the ledger to reserve, consume, count and record in one transaction.
@@ -104,7 +125,7 @@ impl Engine {
         &self,
         request: &Request,
         grant: Box<Grant>,
-        (body, learned): (ReportBody, Learned),
+        noted: Noted,
         rests_on: RestsOn,
         decision_id: &str,
         clock: StageClock,
@@ -121,9 +142,9 @@ impl Engine {
             return Err(Retry::Stale);
         }
         let candidate = Candidate {
-            body,
-            masked: None,
-            evidence: None,
+            body: noted.body,
+            masked: noted.masked,
+            evidence: noted.evidence,
             decision_id: decision_id.to_owned(),
             stage_micros: clock.stop(),
             now,
@@ -137,7 +158,7 @@ impl Engine {
             presentation_created: grant.presentation.created(),
             exercised: grant.policy.exercised().iter().map(exercise).collect(),
             leans_on: grant.leans_on(),
-            learned,
+            learned: noted.learned,
             rests_on,
             obligations: grant.obligations().clone(),
         };
@@ -180,6 +201,14 @@ impl Engine {
         announce(&decided);
         decided
     }
+}
+
+/// What the ledger is to know of an evaluation.
+struct Noted {
+    body: ReportBody,
+    masked: Option<Masked>,
+    evidence: Option<Evidence>,
+    learned: Learned,
 }
 
 /// Why a conclusion was not reached.

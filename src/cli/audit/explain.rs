@@ -26,8 +26,15 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     }
     if let Some(change) = &explained.change {
         output::say(format_args!("Smallest change: {}.", escaped(change.trim_end_matches('.'))));
-        if !explained.reevaluated {
-            output::say(format_args!("(From the report alone: the decision was not made again.)"));
+        match &explained.basis {
+            explain::Basis::Reevaluation => {
+                output::say(format_args!(
+                    "(The decision was made again from its evidence, for the same reason.)"
+                ));
+            }
+            explain::Basis::Report(cause) => {
+                output::say(format_args!("(From the report alone: {}.)", escaped(cause)));
+            }
         }
     }
     Ok(Exit::Success)

@@ -5,6 +5,7 @@ mod export;
 mod filters;
 mod list;
 mod query;
+mod replay;
 mod show;
 mod verify;
 
@@ -24,6 +25,8 @@ pub(crate) enum Command {
     Export(export::Arguments),
     /// SPARQL over the rows as PROV-O; read-only, and without any network
     Query(query::Arguments),
+    /// Make recorded decisions again, from the ledger alone: exit 0 all came out the same, 1 not all
+    Replay(replay::Arguments),
     /// Verify that the ledger is what was written: exit 0 it is, 1 it is not
     Verify(verify::Arguments),
 }
@@ -35,6 +38,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Explain(arguments) => explain::run(arguments),
         Command::Export(arguments) => export::run(arguments),
         Command::Query(arguments) => query::run(arguments),
+        Command::Replay(arguments) => replay::run(arguments),
         Command::Verify(arguments) => verify::run(arguments),
     }
 }

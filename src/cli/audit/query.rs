@@ -55,7 +55,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         (None, None, name) => {
             let named = name.as_deref().and_then(NamedQuery::find).ok_or_else(|| {
                 let names: Vec<_> = NAMED.iter().map(|query| query.name).collect();
-                Failure::new(format!("there is no shipped query of that name; there are {}", names.join(", ")))
+                Failure::new(format!(
+                    "there is no shipped query of that name; there are {}",
+                    names.join(", ")
+                ))
             })?;
             parameters = named.parameters(parameters, chrono::Utc::now())?;
             named.text.to_owned()
