@@ -38,3 +38,5 @@ pub(crate) use report::{instant_text, recorded_text};
 
 #[cfg(test)]
 pub(crate) use report::example_body;
+#[cfg(test)]
+mod reading_tests;
