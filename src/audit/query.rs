@@ -5,7 +5,8 @@
 
 use super::escape::{csv_record, escaped, json_for_terminal, nquads_for_terminal};
 use super::filter::Filter;
-use super::{list, prov};
+use super::prov;
+use super::record::Record;
 use crate::ledger::{LedgerError, LedgerReader};
 use crate::request::Instant;
 use crate::vocab::rdf;
@@ -170,22 +171,24 @@ impl std::fmt::Debug for Trail {
 }
 
 impl Trail {
-    /// Takes the rows that a filter asks for, and every event where the filter has nothing against it: revocations are
-    /// events.
+    /// Takes the decisions that a filter asks for, and every event, whatever the filter says: a revocation after the time
+    /// that is asked about must not be missed.
     ///
     /// # Errors
     /// [`QueryError::TooManyRows`]; [`QueryError::Ledger`]
     pub fn read(reader: &LedgerReader, filter: &Filter, bounds: Bounds) -> Result<Self, QueryError> {
         let evaluation = |error: oxigraph::store::StorageError| QueryError::Evaluation(error.to_string());
         let store = Store::new().map_err(evaluation)?;
-        let filter = Filter { events: true, ..filter.clone() };
         let mut rows = 0usize;
-        list::rows(reader, &filter, None, |row| {
+        reader.each_row(1, |row| {
+            if matches!(row.record, Record::Decision(_)) && !filter.matches(&row.record) {
+                return Ok(());
+            }
             rows = rows.saturating_add(1);
             if rows > bounds.rows {
                 return Err(QueryError::TooManyRows(bounds.rows));
             }
-            store.extend(prov::statements(row)).map_err(evaluation)
+            store.extend(prov::statements(&row)).map_err(evaluation)
         })?;
         Ok(Self { store, bounds })
     }

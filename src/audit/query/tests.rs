@@ -140,6 +140,21 @@ fn what_was_allowed_under_a_mandate_that_was_revoked_later() {
     );
 }
 
+/// A filter on decisions leaves no event out.
+#[test]
+fn a_revocation_after_the_time_that_is_asked_about_is_not_missed() {
+    let ledger = TestLedger::new("after");
+    let id = ledger.allow(1, plain_chain);
+    ledger.allow(3, plain_chain);
+    ledger.ledger.mark_revoked(&ids(&["https://alice.example/policy/1"]), at(10)).unwrap();
+    let filter = Filter { until: Some(at(2)), ..Filter::default() };
+    let trail = Trail::read(&ledger.reader(), &filter, Bounds::default()).unwrap();
+    let query = NamedQuery::find("since-revoked").unwrap();
+    let answer = trail.answer(query.text, &BTreeMap::new(), Format::Csv).unwrap();
+    let decisions: Vec<_> = read_csv(&answer).into_iter().skip(1).map(|record| record[1].clone()).collect();
+    assert_eq!(decisions, [urn(&id)]);
+}
+
 #[test]
 fn refusals_by_reason() {
     let ledger = TestLedger::new("refusals");
