@@ -9,14 +9,14 @@ use super::prov;
 use super::record::Record;
 use crate::ledger::{LedgerError, LedgerReader};
 use crate::request::Instant;
-use crate::vocab::rdf;
+use crate::vocab::{AUDIT_NS, rdf};
 use chrono::TimeDelta;
 use oxigraph::sparql::results::{QueryResultsFormat, QueryResultsSerializer};
 use oxigraph::sparql::{
     CancellationToken, QueryEvaluationError, QueryResults, QuerySolutionIter, SparqlEvaluator, Variable,
 };
 use oxigraph::store::Store;
-use oxrdf::{Literal, NamedNode, Term};
+use oxrdf::{Literal, NamedNode, Quad, Term};
 use std::collections::BTreeMap;
 
 /// Octets of a query.
@@ -193,7 +193,7 @@ impl Trail {
         Ok(Self { store, bounds })
     }
 
-    /// Answers a query. A parameter takes the place of the variable of its name, as a term.
+    /// Answers a query. Parameters are statements beside the rows (`wg:parameters`), so a value is a term and never text.
     ///
     /// # Errors
     /// [`QueryError`]
@@ -223,11 +223,13 @@ impl Trail {
         if prepared.dataset().is_default_dataset() {
             prepared.dataset_mut().set_default_graph_as_union();
         }
+        // Parameters are data of this answer alone: what is never committed is gone with the transaction.
+        let mut transaction =
+            self.store.start_transaction().map_err(|error| QueryError::Evaluation(error.to_string()))?;
         for (name, term) in parameters {
-            let variable = Variable::new(name).map_err(|_| QueryError::Parameter(name.clone()))?;
-            prepared = prepared.substitute_variable(variable, term.clone());
+            transaction.insert(&parameter(name, term)?);
         }
-        match prepared.on_store(&self.store).execute()? {
+        match prepared.on_transaction(&transaction).execute()? {
             QueryResults::Boolean(answer) => boolean(answer, format),
             QueryResults::Solutions(solutions) => self.solutions(solutions, format),
             QueryResults::Graph(triples) => {
@@ -259,6 +261,14 @@ impl Trail {
             Format::Json => json(&variables, &rows),
         }
     }
+}
+
+/// `wg:parameters wg:NAME VALUE`, in the graph `wg:parameters`.
+fn parameter(name: &str, value: &Term) -> Result<Quad, QueryError> {
+    let own = |local: &str| NamedNode::new(format!("{AUDIT_NS}{local}"));
+    let wrong = |_| QueryError::Parameter(name.to_owned());
+    let parameters = own("parameters").map_err(wrong)?;
+    Ok(Quad::new(parameters.clone(), own(name).map_err(wrong)?, value.clone(), parameters))
 }
 
 /// A parameter's value: a term in N-Triples syntax, an IRI as it stands, an instant, or else a text.

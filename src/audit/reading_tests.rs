@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const DOMAIN: &str = "https://agent.example/";
+pub(super) const DOMAIN: &str = "https://agent.example/";
 
 /// An instant, in seconds after noon.
 pub(super) fn at(seconds: i64) -> Instant {
@@ -41,7 +41,7 @@ impl TestLedger {
         Self::of(name, DOMAIN, at(0))
     }
 
-    fn of(name: &str, domain: &str, now: Instant) -> Self {
+    pub(super) fn of(name: &str, domain: &str, now: Instant) -> Self {
         let path = std::env::temp_dir().join(format!("writgate-reading-{}-{name}.db", std::process::id()));
         remove(&path);
         let ledger = SqliteLedger::create(&path, domain, true, now, TimeDelta::seconds(60)).unwrap();
