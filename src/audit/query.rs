@@ -89,7 +89,8 @@ pub struct Bounds {
     pub rows: usize,
     /// Results that are told.
     pub results: usize,
-    /// Ends an evaluation that takes too long.
+    /// Ends an evaluation that takes too long. It is asked for at each statement that is read, so what works on values alone
+    /// goes on: whoever needs an end of any query ends the process, as the command does.
     pub cancellation: CancellationToken,
 }
 

@@ -622,7 +622,7 @@ mod events {
             ledger.rows().into_iter().filter(|row| matches!(row.record, Record::Decision(_))).collect();
         assert_eq!((events.len(), rows.len()), (3, 3));
         for (event, row) in events.iter().zip(&rows) {
-            let Record::Decision(report) = &row.record else { unreachable!() };
+            let Record::Decision(report) = &row.record else { panic!("an event") };
             assert_eq!(event["decision_id"], report.envelope.decision_id);
             assert_eq!(event["sequence"], row.sequence.to_string());
             assert_eq!(event["outcome"], list::word(report.envelope.outcome));
