@@ -463,6 +463,32 @@ fn a_refusal_is_explained_by_making_it_again_where_its_evidence_is_kept() {
     );
 }
 
+/// Each of these leaves the report alone to tell, and says so.
+#[test]
+fn a_decision_is_not_made_again_where_that_would_mislead_or_unmask() {
+    let (ledger, world, engine) = engine("not-again");
+    let mut ask = world.ask(Intent::grant_bob(), chrono::Utc::now() - TimeDelta::seconds(1)).unwrap();
+    ask.intent.0 = Intent::grant(crate::worked_example::NOTES, "https://eve.example/#me").turtle();
+    engine.decide(octets(&ask.message().unwrap()), world.facts());
+    let row = ledger.rows().into_iter().find(|row| matches!(row.record, Record::Decision(_))).unwrap();
+    let changes: [(&dyn Fn(&mut super::DecisionReportV1), &str); 5] = [
+        (&|report| report.envelope.redacted.push("/body/holder".to_owned()), "the report is masked"),
+        (&|report| report.body.engine_version = "0.0.1".to_owned(), "another version of Writgate"),
+        (&|report| report.body.reason = Some(Reason::Expired), "comes out otherwise"),
+        (&|report| report.envelope.reason = Some(Reason::DuplicateMessage), "the ledger refused"),
+        (&|report| report.envelope.evidence = None, "names no evidence"),
+    ];
+    for (change, cause) in changes {
+        let mut row = row.clone();
+        let Record::Decision(report) = &mut row.record else { panic!("an event") };
+        change(report);
+        let told = explanation(&ledger.reader(), &row).unwrap();
+        let Basis::Report(why) = &told.basis else { panic!("made again: {cause}") };
+        assert!(why.contains(cause), "{why}");
+        assert!(told.why.is_some() && told.change.is_some());
+    }
+}
+
 /// Through the public way in: whatever comes of it is recorded, and read without harm.
 #[test]
 fn hostile_texts_of_a_message_are_inert_in_every_form() {
