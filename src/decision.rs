@@ -27,7 +27,8 @@ pub struct Evaluation {
     pub report: ReportBody,
     /// What it learned of status inputs, from chains that verified (phases A and B). `decide` has the ledger keep it.
     pub learned: Learned,
-    /// What it found of what earlier decisions left behind: of the snapshot's memory and counts, all that it rests on.
+    /// What it found of what earlier decisions left behind, and was told from outside its request: of the snapshot's memory,
+    /// counts and issued challenges, all that it rests on.
     pub consulted: Consulted,
 }
 
@@ -164,7 +165,8 @@ impl Grant {
         Self { envelope, protocol, intent, actions, presentation, chain, references, policy, not_after }
     }
 
-    /// The earliest end among credentials, constraints, input freshness and presentation: after it, admission refuses.
+    /// The earliest end among credentials, constraints, input freshness, presentation and issued challenge: after it,
+    /// admission refuses.
     pub fn not_after(&self) -> Instant {
         self.not_after
     }

@@ -7,7 +7,10 @@
 use crate::audit::evidence::{ConfigurationEvidence, EvidenceMode};
 use crate::audit::{Consulted, Draft};
 use crate::config::{Config, ConfigError};
-use crate::credential::{Known, KnownFacts, VerifiedPresentation, digest_of_limits};
+use crate::credential::{
+    ChallengeError, ChallengeIssuer, IssuedChallenges, Known, KnownFacts, Recipient, VerifiedPresentation,
+    digest_of_limits,
+};
 use crate::decision::{Evaluation, Grant, NotOurs, Outcome};
 use crate::explain::Explanation;
 use crate::ledger::{Learned, Ledger, LedgerError, LedgerSnapshot, Revoked};
@@ -50,6 +53,8 @@ pub struct Engine {
     manifest: Digest,
     /// Where documents that peers offer, and that are not spoken here, are left to be fetched. No answer depends on it.
     offered: Option<Arc<dyn DocumentQueue>>,
+    /// Who issues challenges, and knows them again.
+    issued: IssuedChallenges,
 }
 
 /// Where `decide` takes the time from. `evaluate` never asks.
@@ -90,13 +95,39 @@ impl Engine {
         let manifest = keep_configuration(&config, &*ledger)?;
         let known = Arc::new(KnownFacts::new(config.cache_bytes));
         let limits = digest_of_limits(&config.limits);
-        Ok(Self { config: Arc::new(config), ledger, clock, known, limits, manifest, offered: None })
+        Ok(Self {
+            config: Arc::new(config),
+            ledger,
+            clock,
+            known,
+            limits,
+            manifest,
+            offered: None,
+            issued: IssuedChallenges::NoIssuer,
+        })
     }
 
     /// Leaves documents that peers offer, and that are not spoken here, to be fetched. Default: nothing is. The offer is
     /// declined all the same, and the peer learns nothing of it.
     pub fn with_document_queue(self, queue: Arc<dyn DocumentQueue>) -> Self {
         Self { offered: Some(queue), ..self }
+    }
+
+    /// Issues challenges, and judges those that it or another engine with the same secret issued. Default: none is issued,
+    /// and each is `CHALLENGE_UNKNOWN`.
+    pub fn with_challenges(self, issuer: ChallengeIssuer) -> Self {
+        Self { issued: IssuedChallenges::By(Arc::new(issuer)), ..self }
+    }
+
+    /// A new challenge for a caller to present, once and before it ends: it is good for this peer, actor, context and domain
+    /// and no other. Nothing is kept of it (`admission-and-audit.md` 2).
+    ///
+    /// # Errors
+    /// [`ChallengeError`]
+    pub fn issue_challenge(&self, to: &CallerFacts) -> Result<String, ChallengeError> {
+        let IssuedChallenges::By(issuer) = &self.issued else { return Err(ChallengeError::NoIssuer) };
+        let domain = to.domain_among(&self.config.domains).ok_or(ChallengeError::UnknownDomain)?;
+        issuer.issue(&Recipient::of(to, domain), self.clock.now())
     }
 
     /// The checked configuration.
@@ -135,6 +166,7 @@ impl Engine {
             counts: BTreeMap::new(),
             controllers: Arc::clone(&self.config.controllers),
             status_lists: Arc::clone(&self.config.status_lists),
+            issued: self.issued.clone(),
         }
     }
 
@@ -332,6 +364,7 @@ fn before_policy(
         config,
         &mut budget,
         known,
+        consulted,
     )?;
     draft.presentation(&presentation);
     actions.agrees_with(presentation.holder())?;

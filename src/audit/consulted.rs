@@ -1,22 +1,28 @@
-//! What one evaluation found in the memory of earlier decisions: all of it that evidence has to keep.
+//! What one evaluation found in the memory of earlier decisions, and was told by whoever issues challenges: all of it
+//! that evidence has to keep.
 //!
 //! A memory can hold a hundred thousand entries, and an answer turns on those few that were looked for and found. So each
 //! look-up of stage 7 goes through [`Lookups`], which notes what it finds, and stage 9 is given no more than
 //! [`Consulted::of_policies`] picked out. An evaluation with what was noted in the place of the whole memory finds the
 //! same at every look-up.
 
+use crate::credential::JudgedChallenge;
 use crate::ledger::{ListKey, ListMark, RevokedEntry, RevokedPolicy, StatusMemory};
 use crate::mandate::VerifiedChain;
 use crate::request::Snapshot;
 use std::collections::BTreeMap;
 
-/// What an evaluation found in its [`Snapshot`] of what earlier decisions left behind.
+/// What an evaluation found in its [`Snapshot`] of what earlier decisions left behind, and what it was told from outside.
+/// It holds what a peer may still use, so it is evidence and no part of a report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Consulted {
     /// Of [`Snapshot::memory`].
     pub memory: StatusMemory,
     /// Of [`Snapshot::counts`].
     pub counts: BTreeMap<String, u64>,
+    /// The issued challenge that was expected, and what its issuer said of it.
+    /// [`crate::credential::IssuedChallenges::Recorded`] says it again.
+    pub challenge: Option<JudgedChallenge>,
 }
 
 impl Consulted {
@@ -37,7 +43,7 @@ impl Consulted {
 
     /// Adds what was found elsewhere in the same snapshot.
     pub(crate) fn add(&mut self, more: Self) {
-        let Self { memory, counts } = more;
+        let Self { memory, counts, challenge } = more;
         let StatusMemory { revoked, lists, forgotten } = memory;
         self.memory.revoked.ids.extend(revoked.ids);
         self.memory.revoked.policies.extend(revoked.policies);
@@ -45,6 +51,7 @@ impl Consulted {
         self.memory.lists.extend(lists);
         self.memory.forgotten = self.memory.forgotten.or(forgotten);
         self.counts.extend(counts);
+        self.challenge = self.challenge.take().or(challenge);
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Blob, BlobKind, EvidenceDigests, EvidenceError, EvidenceMode, unreadable};
 use crate::audit::Consulted;
 use crate::config::Config;
+use crate::credential::{IssuedChallenges, JudgedChallenge};
 use crate::ledger::{ListKey, ListMark, Revoked, RevokedEntry, RevokedPolicy, StatusMemory};
 use crate::limits::Limits;
 use crate::message::Digest;
@@ -112,6 +113,9 @@ struct RequestForm {
     conversation: ConversationForm,
     memory: Memory,
     counts: BTreeMap<String, u64>,
+    /// The issued challenge that was asked about, and what its issuer said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    challenge: Option<JudgedChallenge>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -171,11 +175,12 @@ impl RequestForm {
             // What was consulted of them is below.
             memory: _,
             counts: _,
+            issued: _,
             // The configuration's.
             controllers: _,
             status_lists: _,
         } = snapshot;
-        let Consulted { memory, counts } = consulted;
+        let Consulted { memory, counts, challenge } = consulted;
         Self {
             version: VERSION.to_owned(),
             message,
@@ -185,6 +190,7 @@ impl RequestForm {
             conversation: ConversationForm::of(conversation),
             memory: Memory::of(memory),
             counts: counts.clone(),
+            challenge: challenge.clone(),
         }
     }
 }
@@ -316,6 +322,7 @@ pub(super) fn rebuilt(request: &[u8], message: Vec<u8>, config: &Config) -> Resu
         counts: form.counts,
         controllers: Arc::clone(&config.controllers),
         status_lists: Arc::clone(&config.status_lists),
+        issued: form.challenge.map_or(IssuedChallenges::NoIssuer, IssuedChallenges::Recorded),
     };
     Ok(Request {
         message: message_again(form.message, message, &config.limits)?,

@@ -6,6 +6,7 @@ use crate::audit::evidence::{BlobKind, EvidenceMode, ForReader};
 use crate::audit::{EvaluationOutcome, EvidenceDigests, Mask};
 use crate::cli::vectors;
 use crate::config::Config;
+use crate::credential::{ChallengeIssuer, IssuedChallenges};
 use crate::ledger::{Ledger, Revoked, SqliteLedger};
 use crate::mandate::odrl::testing::with_turned_eq;
 use crate::refusal::{Reason, Stage};
@@ -405,6 +406,43 @@ fn masked_reports_are_compared_with_what_was_masked() {
     other.body.peer = "somebody else".into();
     other.body.actions.clear();
     assert_eq!(redecided(&other), Redecided::Differs(vec!["/body/actions".into(), "/body/peer".into()]));
+}
+
+/// What the issuer said of a challenge is in the evidence: its secret is not needed again.
+#[test]
+fn a_decision_on_an_issued_challenge_is_made_again_without_the_issuers_secret() {
+    let (origin, folder) = (Folder::new(), Folder::new());
+    let mut recorder = Recorder::new(&origin.file("ledger.db"), |config| config);
+    let issuer = ChallengeIssuer::new(&[7; ChallengeIssuer::SECRET_OCTETS]);
+    let engine = recorder.engine.clone().with_challenges(issuer);
+    let world = recorder.world.clone();
+    for (actor, outcome) in [
+        (Actor::Authenticated(world.agent_id()), EvaluationOutcome::Granted),
+        (Actor::Unauthenticated, EvaluationOutcome::Refused),
+    ] {
+        let mut facts = CallerFacts { challenge: None, ..world.facts() };
+        let mut ask = world.ask(Intent::grant_bob(), noon() - TimeDelta::seconds(1)).unwrap();
+        ask.nonce = engine.issue_challenge(&facts).unwrap();
+        facts.actor = actor;
+        let message = MessageInput::Bytes(serde_json::to_vec(&ask.message().unwrap()).unwrap());
+        let config = Arc::clone(&recorder.config);
+        recorder.decide(&engine, config, message, facts);
+        assert_eq!(recorder.decisions.last().unwrap().report.body.outcome, outcome);
+    }
+    let Recorder { ledger, engine: of_recorder, decisions, .. } = recorder;
+    let decisions: Vec<_> = decisions
+        .into_iter()
+        .map(|mut recorded| {
+            recorded.request.snapshot.issued = IssuedChallenges::NoIssuer;
+            recorded
+        })
+        .collect();
+    drop((ledger, of_recorder, engine));
+    std::fs::copy(origin.file("ledger.db"), folder.file("ledger.db")).unwrap();
+    let corpus = Corpus { folder, decisions };
+    for replayed in corpus.replay() {
+        assert!(replayed.redecided.is_equal(), "{replayed:?}");
+    }
 }
 
 /// Threat 39.

@@ -159,7 +159,7 @@ impl<'a> PolicyStage<'a> {
         config: &'a Config,
         of_message: bool,
     ) -> Self {
-        let Consulted { memory, counts } = Consulted::of_policies(chain, &request.snapshot);
+        let Consulted { memory, counts, challenge: _ } = Consulted::of_policies(chain, &request.snapshot);
         Self {
             chain,
             actor,
