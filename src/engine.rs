@@ -185,23 +185,7 @@ impl Engine {
     ///
     /// It evaluates anew, the policies up to 64 times: it is for a person who asks, not for each decision.
     pub fn explain(&self, request: &Request) -> Option<Explanation> {
-        let mut draft = Draft::new(request, &self.config);
-        let (mut learned, mut consulted) = Default::default();
-        let known = Known::nothing();
-        let explain = || {
-            let notes = (&mut learned, &mut consulted);
-            let judged = before_policy(request, &self.config, &known, &mut draft, notes, &mut |_| ());
-            match judged {
-                Err(refusal) => Some(Explanation::of_refusal(&refusal)),
-                Ok(None) => None,
-                Ok(Some(proven)) => {
-                    let holder = proven.presentation.holder();
-                    PolicyGrant::explain(&proven.chain, &proven.actions, holder, request, &self.config)
-                }
-            }
-        };
-        // As in `evaluate`; and whatever panics has no explanation.
-        catch_unwind(AssertUnwindSafe(explain)).ok().flatten()
+        explain_anew(request, &self.config)
     }
 
     /// [`Engine::evaluate`], telling `watch` which stage is about to run. The watcher cannot change the answer.
@@ -246,6 +230,27 @@ pub(crate) fn evaluate(
 /// [`Engine::evaluate`] by a configuration alone, without any engine: for an auditor.
 pub(crate) fn evaluate_anew(request: &Request, config: &Config) -> Evaluation {
     evaluate(request, config, &Known::nothing(), &|| (), &mut |_| ())
+}
+
+/// [`Engine::explain`] by a configuration alone.
+pub(crate) fn explain_anew(request: &Request, config: &Config) -> Option<Explanation> {
+    let mut draft = Draft::new(request, config);
+    let (mut learned, mut consulted) = Default::default();
+    let known = Known::nothing();
+    let explain = || {
+        let notes = (&mut learned, &mut consulted);
+        let judged = before_policy(request, config, &known, &mut draft, notes, &mut |_| ());
+        match judged {
+            Err(refusal) => Some(Explanation::of_refusal(&refusal)),
+            Ok(None) => None,
+            Ok(Some(proven)) => {
+                let holder = proven.presentation.holder();
+                PolicyGrant::explain(&proven.chain, &proven.actions, holder, request, config)
+            }
+        }
+    };
+    // As in `evaluate`; and whatever panics has no explanation.
+    catch_unwind(AssertUnwindSafe(explain)).ok().flatten()
 }
 
 #[cfg(test)]

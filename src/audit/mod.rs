@@ -5,19 +5,29 @@
 
 mod consulted;
 mod draft;
+pub(crate) mod escape;
 pub mod evidence;
+pub mod explain;
+pub mod export;
+pub mod filter;
+pub mod list;
 mod mask;
+pub mod prov;
+pub mod query;
 mod record;
 mod replay;
 mod report;
+pub mod show;
 
 pub use consulted::Consulted;
 pub(crate) use consulted::Lookups;
 pub(crate) use draft::{Draft, hop_report};
 pub use evidence::{Blob, EvidenceDigests};
+pub use filter::Filter;
 pub use mask::{Mask, Masked};
 pub use record::{
-    Event, EventEnvelope, ExchangeReport, LedgerEventV1, Record, RecordError, RefusalTally, RowChange,
+    Event, EventEnvelope, ExchangeReport, LedgerEventV1, Record, RecordError, RefusalTally, RevokedName,
+    RowChange,
 };
 pub use replay::{Redecided, Replayed, replay};
 pub use report::{
@@ -28,3 +38,5 @@ pub(crate) use report::{instant_text, recorded_text};
 
 #[cfg(test)]
 pub(crate) use report::example_body;
+#[cfg(test)]
+mod reading_tests;

@@ -1,7 +1,9 @@
 //! Stage 10: a grant becomes a permit only by the ledger's record of it.
 
 use super::Engine;
+use crate::audit::escape::escaped;
 use crate::audit::evidence::DecisionEvidence;
+use crate::audit::list;
 use crate::audit::{Consulted, DecisionOutcome, DecisionReportV1, Masked, ReportBody, ReportEnvelope};
 use crate::decision::{Decided, Decision, Evaluation, Grant, Outcome, Permit};
 use crate::ledger::{Admission, Candidate, Entry, Evidence, Exercise, Learned, RestsOn};
@@ -14,6 +16,9 @@ use std::time;
 
 /// How often a decision is evaluated anew because its inputs changed under it, before it is given up.
 const MAX_EVALUATIONS: usize = 3;
+
+/// Characters of a text from outside in a log event.
+const MAX_LOGGED_CHARS: usize = 256;
 
 impl Engine {
     /// Decides a message: snapshot, stages 1 to 9, and stage 10 in one ledger transaction. An allow that is not durably
@@ -229,17 +234,43 @@ pub(crate) fn decision_id(now: Instant) -> String {
     uuid::Uuid::new_v7(timestamp).to_string()
 }
 
-/// Each report is also one event.
+/// Each report is also one event: the whole story in its fields. Texts from outside are escaped for a log, and cut.
 fn announce(decided: &Decided) {
     let DecisionReportV1 { body, envelope, .. } = &decided.report;
+    let row_hash = match &decided.decision {
+        Decision::Allow(permit) => Some(permit.record().1),
+        _ => None,
+    };
+    let wire_code = match envelope.reason {
+        Some(_) => envelope.wire_code,
+        None => body.wire_code,
+    };
+    let stage = if envelope.reason.is_some() { Stage::Admission } else { body.stage };
+    let marks: Vec<_> = body.marks.iter().map(String::as_str).collect();
     tracing::info!(
         decision_id = %envelope.decision_id,
         sequence = envelope.sequence,
-        outcome = ?envelope.outcome,
-        stage = body.stage.as_str(),
+        row_hash = row_hash.as_deref(),
+        outcome = list::word(envelope.outcome),
+        stage = stage.as_str(),
         reason = envelope.reason.or(body.reason).map(Reason::as_str),
+        wire_code = wire_code.map(|wire| wire.as_str()),
+        peer = logged(&body.peer),
+        holder = body.holder.as_deref().map(logged),
+        root_principal = body.root_principal.as_deref().map(logged),
+        protocol_hash = body.protocol_hash.as_deref().map(logged),
+        actions = body.actions.len(),
+        marks = marks.join(" "),
+        configuration_generation = body.configuration_generation,
         "decision"
     );
+}
+
+/// A text from outside, as a log may hold it.
+fn logged(text: &str) -> String {
+    let mut logged = escaped(text);
+    crate::refusal::cut(&mut logged, MAX_LOGGED_CHARS);
+    logged
 }
 
 /// Time spent in stages 1 to 9, for the report's envelope. (Admission writes that report, so its own time is a metric.)

@@ -374,6 +374,7 @@ impl Ledger for SqliteLedger {
                     ids: count(revoked.ids.len()),
                     policies: count(revoked.policies.len()),
                     entries: count(revoked.entries.len()),
+                    names: remembered::names(&revoked),
                 };
                 Ok(((), self.changes.any().then_some(event)))
             })?;

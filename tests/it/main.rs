@@ -35,6 +35,7 @@ mod order;
 mod papers;
 mod precedence;
 mod public_interface;
+mod reading;
 mod refresh;
 mod replay;
 mod response;

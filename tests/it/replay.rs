@@ -8,7 +8,7 @@ use writgate::ledger::{Ledger, SqliteLedger};
 use writgate::worked_example::DOMAIN;
 
 /// A ledger with an allow, a refusal and prose, alone in a folder; and the ids of the three decisions.
-fn recorded(name: &str) -> (Scratch, String, Vec<String>) {
+pub fn recorded(name: &str) -> (Scratch, String, Vec<String>) {
     let (origin, scratch) = (Scratch::new(&format!("{name}-origin")), Scratch::new(name));
     let ledger =
         SqliteLedger::create(&origin.path("ledger.db"), DOMAIN, true, noon(), TimeDelta::seconds(60))
