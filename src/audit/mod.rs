@@ -5,12 +5,15 @@
 
 mod draft;
 mod evidence;
+pub mod filter;
 mod mask;
+pub mod page;
 mod record;
 mod report;
 
 pub(crate) use draft::{Draft, hop_report};
 pub use evidence::{Blob, EvidenceDigests};
+pub use filter::Filter;
 pub use mask::Masked;
 pub use record::{
     Event, EventEnvelope, ExchangeReport, LedgerEventV1, Record, RecordError, RefusalTally, RowChange,

@@ -1,5 +1,7 @@
 //! `writgate audit`: what the ledger recorded, for those who trust nobody. Nothing here writes to a ledger.
 
+mod filters;
+mod report;
 mod verify;
 
 use super::{Failure, Outcome, output};
@@ -10,11 +12,14 @@ use std::path::PathBuf;
 pub(crate) enum Command {
     /// Verify that the ledger is what was written: exit 0 it is, 1 it is not
     Verify(verify::Arguments),
+    /// Write the decisions as a page: one HTML file
+    Report(report::Arguments),
 }
 
 pub(crate) fn run(command: &Command) -> Outcome {
     match command {
         Command::Verify(arguments) => verify::run(arguments),
+        Command::Report(arguments) => report::run(arguments),
     }
 }
 

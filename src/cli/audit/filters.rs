@@ -1,0 +1,78 @@
+//! The filters that the reading commands share.
+
+use crate::audit::{DecisionOutcome, Filter};
+use crate::refusal::Reason;
+use crate::request::Instant;
+use chrono::NaiveDate;
+
+/// Which rows are read.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct Filters {
+    /// Recorded at this instant or later: RFC 3339, or a date in UTC
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    since: Option<Instant>,
+    /// Recorded before this instant: RFC 3339, or a date in UTC
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    until: Option<Instant>,
+    /// `allow`, `refuse` or `not-ours`
+    #[arg(long, value_parser = outcome)]
+    outcome: Option<DecisionOutcome>,
+    /// Refused for this reason, such as POLICY_DENIED
+    #[arg(long, value_parser = reason)]
+    reason: Option<Reason>,
+    /// Of this transport identity
+    #[arg(long)]
+    peer: Option<String>,
+    /// By this verified holder
+    #[arg(long)]
+    holder: Option<String>,
+    /// For this root principal
+    #[arg(long)]
+    root: Option<String>,
+    /// On this target
+    #[arg(long)]
+    target: Option<String>,
+    /// In this effective context
+    #[arg(long)]
+    context: Option<String>,
+    /// Events of the ledger too: revocations, negotiations, pruning, and the rest
+    #[arg(long)]
+    events: bool,
+}
+
+impl Filters {
+    pub(super) fn filter(&self) -> Filter {
+        Filter {
+            since: self.since,
+            until: self.until,
+            outcome: self.outcome,
+            reason: self.reason,
+            peer: self.peer.clone(),
+            holder: self.holder.clone(),
+            root: self.root.clone(),
+            target: self.target.clone(),
+            context: self.context.clone(),
+            events: self.events,
+        }
+    }
+}
+
+fn time(text: &str) -> Result<Instant, String> {
+    if let Ok(day) = text.parse::<NaiveDate>() {
+        return Ok(day.and_time(chrono::NaiveTime::MIN).and_utc());
+    }
+    text.parse().map_err(|_| "neither RFC 3339 nor a date such as 2026-05-01".to_owned())
+}
+
+fn outcome(text: &str) -> Result<DecisionOutcome, String> {
+    match text {
+        "allow" => Ok(DecisionOutcome::Allow),
+        "refuse" => Ok(DecisionOutcome::Refuse),
+        "not-ours" => Ok(DecisionOutcome::NotOurs),
+        _ => Err("it is `allow`, `refuse` or `not-ours`".to_owned()),
+    }
+}
+
+fn reason(text: &str) -> Result<Reason, String> {
+    text.parse().map_err(|()| "no such reason: docs/refusals.md lists them".to_owned())
+}
