@@ -177,9 +177,15 @@ fn marks(html: &mut Html, body: &ReportBody) {
 /// What a mark means.
 fn meaning(mark: &str) -> &'static str {
     match mark {
-        "unbound" => "The presentation answers a plain challenge: it is fresh, and not bound to this one message.",
-        "provisional" => "A credential names its policy and does not bind it: the policy that was judged is the one that the server had.",
-        "parsed-by-caller" => "The caller parsed the message: what its octets were, and whether a member stood there twice, was not seen.",
+        "unbound" => {
+            "The presentation answers a plain challenge: it is fresh, and not bound to this one message."
+        }
+        "provisional" => {
+            "A credential names its policy and does not bind it: the policy that was judged is the one that the server had."
+        }
+        "parsed-by-caller" => {
+            "The caller parsed the message: what its octets were, and whether a member stood there twice, was not seen."
+        }
         _ => "A mark that this version of Writgate does not know.",
     }
 }
@@ -190,36 +196,60 @@ fn chain(html: &mut Html, report: &DecisionReportV1) {
     if drawn.as_str().is_empty() {
         html.raw("<p class=\"soft\">There is no chain to draw: it ended before an owner, a holder or an action was known.</p>");
     } else {
-        html.raw("<figure tabindex=\"0\" role=\"group\" aria-label=\"Picture of the chain\">").append(&drawn).raw("</figure>");
+        html.raw("<figure tabindex=\"0\" role=\"group\" aria-label=\"Picture of the chain\">")
+            .append(&drawn)
+            .raw("</figure>");
     }
 }
 
 fn asked(html: &mut Html, body: &ReportBody) {
-    table(html, "What was asked", &["Action", "On target", "As the intent calls it"], &body.actions, |html, action| {
-        cell(html, &super::short(&action.action));
-        cell(html, &action.target);
-        cell(html, &super::short(&action.class));
-    });
-    table(html, "Attributes that it was judged by", &["Attribute", "Where from", "Values"], &body.attributes, |html, attribute| {
-        cell(html, &attribute.operand);
-        html.raw(if attribute.stated { "<td>stated by the sender</td>" } else { "<td>established here</td>" });
-        html.raw("<td>");
-        for (value, number) in attribute.values.iter().take(MAX_ROWS).zip(0..) {
-            html.raw(if number > 0 { ", " } else { "" }).value(value);
-        }
-        more(html, attribute.values.len());
-        html.raw("</td>");
-    });
+    table(
+        html,
+        "What was asked",
+        &["Action", "On target", "As the intent calls it"],
+        &body.actions,
+        |html, action| {
+            cell(html, &super::short(&action.action));
+            cell(html, &action.target);
+            cell(html, &super::short(&action.class));
+        },
+    );
+    table(
+        html,
+        "Attributes that it was judged by",
+        &["Attribute", "Where from", "Values"],
+        &body.attributes,
+        |html, attribute| {
+            cell(html, &attribute.operand);
+            html.raw(if attribute.stated {
+                "<td>stated by the sender</td>"
+            } else {
+                "<td>established here</td>"
+            });
+            html.raw("<td>");
+            for (value, number) in attribute.values.iter().take(MAX_ROWS).zip(0..) {
+                html.raw(if number > 0 { ", " } else { "" }).value(value);
+            }
+            more(html, attribute.values.len());
+            html.raw("</td>");
+        },
+    );
     let duties: Vec<_> = body.obligations.iter().collect();
     table(html, "Duties of the permit", &["Duty", "On target", "By policy"], &duties, |html, duty| {
         cell(html, &super::short(&duty.action));
         cell(html, duty.target.as_deref().unwrap_or("-"));
         cell(html, &duty.policy);
     });
-    table(html, "Duties that the caller says are done", &["Duty", "On target"], &body.discharged, |html, (action, target)| {
-        cell(html, &super::short(action));
-        cell(html, target.as_deref().unwrap_or("-"));
-    });
+    table(
+        html,
+        "Duties that the caller says are done",
+        &["Duty", "On target"],
+        &body.discharged,
+        |html, (action, target)| {
+            cell(html, &super::short(action));
+            cell(html, target.as_deref().unwrap_or("-"));
+        },
+    );
 }
 
 fn hops(html: &mut Html, title: &'static str, hops: &[HopReport]) {
@@ -229,7 +259,10 @@ fn hops(html: &mut Html, title: &'static str, hops: &[HopReport]) {
         html.raw("<td>").number(*number).raw("</td>");
         cell(html, &hop.issuer);
         cell(html, hop.authorizes.as_deref().unwrap_or("nobody is named"));
-        html.raw("<td>").value(hop.credential.as_deref().unwrap_or("without an id")).raw("<br>").digest(&hop.credential_digest);
+        html.raw("<td>")
+            .value(hop.credential.as_deref().unwrap_or("without an id"))
+            .raw("<br>")
+            .digest(&hop.credential_digest);
         html.raw("</td><td>").value(&hop.policy).raw("<br>").digest(&hop.policy_digest).raw("</td>");
         cell(html, &hop.binding);
         cell(html, hop.valid_until.as_deref().unwrap_or("no end given"));
@@ -287,29 +320,49 @@ fn stages(html: &mut Html, report: &DecisionReportV1) {
         // In thousandths of the longest, and never so small that nothing is seen.
         let thousandths = u128::from(*micros).saturating_mul(1000) / u128::from(longest);
         let width = u64::try_from(thousandths.clamp(2, 1000)).unwrap_or(1000);
-        html.raw("</th><td class=\"n\">").number(*micros).raw("</td><td><svg class=\"bar\" aria-hidden=\"true\" \
-              viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\"><rect height=\"10\" width=\"");
+        html.raw("</th><td class=\"n\">").number(*micros).raw(
+            "</td><td><svg class=\"bar\" aria-hidden=\"true\" \
+              viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\"><rect height=\"10\" width=\"",
+        );
         html.number(width).raw("\"/></svg></td></tr>");
     }
-    html.raw("<tr><th scope=\"row\">together</th><td class=\"n\">").number(total).raw("</td><td></td></tr></tbody></table>");
+    html.raw("<tr><th scope=\"row\">together</th><td class=\"n\">")
+        .number(total)
+        .raw("</td><td></td></tr></tbody></table>");
 }
 
 fn inputs(html: &mut Html, body: &ReportBody) {
-    table(html, "Inputs from outside the message", &["Kind", "Which", "Age in seconds"], &body.inputs, |html, input| {
-        cell(html, &input.kind);
-        cell(html, &input.id);
-        html.raw("<td class=\"n\">").number(input.age_seconds).raw("</td>");
-    });
+    table(
+        html,
+        "Inputs from outside the message",
+        &["Kind", "Which", "Age in seconds"],
+        &body.inputs,
+        |html, input| {
+            cell(html, &input.kind);
+            cell(html, &input.id);
+            html.raw("<td class=\"n\">").number(input.age_seconds).raw("</td>");
+        },
+    );
 }
 
 fn unjudged(html: &mut Html, report: &DecisionReportV1) {
     let body = &report.body;
-    table(html, "Parts of the message that were not judged", &["Part", "Content"], &body.unjudged_parts, |html, part| {
-        html.raw("<td>").number(part.index as u64).raw("</td>");
-        cell(html, &part.content);
+    table(
+        html,
+        "Parts of the message that were not judged",
+        &["Part", "Content"],
+        &body.unjudged_parts,
+        |html, part| {
+            html.raw("<td>").number(part.index as u64).raw("</td>");
+            cell(html, &part.content);
+        },
+    );
+    table(html, "Nodes of the intent that were not judged", &["Node"], &body.unjudged_nodes, |html, node| {
+        cell(html, node)
     });
-    table(html, "Nodes of the intent that were not judged", &["Node"], &body.unjudged_nodes, |html, node| cell(html, node));
-    table(html, "Removed from this report by masking", &["Path"], &report.envelope.redacted, |html, path| cell(html, path));
+    table(html, "Removed from this report by masking", &["Path"], &report.envelope.redacted, |html, path| {
+        cell(html, path)
+    });
 }
 
 fn digests(
@@ -319,9 +372,17 @@ fn digests(
     states: &mut EvidenceStates<'_>,
 ) -> Result<(), PageError> {
     let (body, envelope) = (&report.body, &report.envelope);
-    html.raw("<h4>Record and digests</h4><dl><dt>Row</dt><dd>").number(row.sequence).raw("</dd><dt>Row hash</dt><dd>");
-    html.digest(&row.row_hash).raw("</dd><dt>Engine</dt><dd>").value(&body.engine_version).raw("</dd><dt>Configuration</dt><dd>");
-    html.digest(&body.configuration_digest).raw(" generation ").number(body.configuration_generation).raw("</dd>");
+    html.raw("<h4>Record and digests</h4><dl><dt>Row</dt><dd>")
+        .number(row.sequence)
+        .raw("</dd><dt>Row hash</dt><dd>");
+    html.digest(&row.row_hash)
+        .raw("</dd><dt>Engine</dt><dd>")
+        .value(&body.engine_version)
+        .raw("</dd><dt>Configuration</dt><dd>");
+    html.digest(&body.configuration_digest)
+        .raw(" generation ")
+        .number(body.configuration_generation)
+        .raw("</dd>");
     fact(html, "Protocol Document", body.protocol_hash.as_deref());
     fact(html, "Intent graph", body.intent_hash.as_deref());
     for (name, digest) in [
@@ -335,7 +396,11 @@ fn digests(
         }
     }
     if let Some(EvidenceDigests { kept, message, request, configuration }) = &envelope.evidence {
-        let of = [("Evidence: message", message), ("Evidence: request", request), ("Evidence: configuration", configuration)];
+        let of = [
+            ("Evidence: message", message),
+            ("Evidence: request", request),
+            ("Evidence: configuration", configuration),
+        ];
         for (name, digest) in of {
             html.raw("<dt>").raw(name).raw("</dt><dd>").digest(digest).raw(" ");
             html.raw(if *kept { states.of(*digest)? } else { "digest alone" }).raw("</dd>");
@@ -356,7 +421,10 @@ fn table<T>(
     if rows.is_empty() {
         return;
     }
-    html.raw("<h4>").raw(title).raw("</h4><div class=\"t\" tabindex=\"0\" role=\"group\" aria-label=\"").raw(title);
+    html.raw("<h4>")
+        .raw(title)
+        .raw("</h4><div class=\"t\" tabindex=\"0\" role=\"group\" aria-label=\"")
+        .raw(title);
     html.raw("\"><table><thead><tr>");
     for head in heads {
         html.raw("<th scope=\"col\">").raw(head).raw("</th>");

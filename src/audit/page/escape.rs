@@ -150,7 +150,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_seen_is_shown() {
-        for character in ['\0', '\n', '\u{1b}', '\u{85}', '\u{200b}', '\u{202e}', '\u{2066}', '\u{feff}', '\u{e0041}'] {
+        for character in
+            ['\0', '\n', '\u{1b}', '\u{85}', '\u{200b}', '\u{202e}', '\u{2066}', '\u{feff}', '\u{e0041}']
+        {
             let (mut html, mut plain) = (Html::default(), Html::default());
             html.text(&character.to_string());
             plain.plain(&character.to_string());

@@ -110,7 +110,7 @@ fn path_within(graph: &Graph, path: TermRef<'_>, steps: &mut usize) -> String {
     }
 }
 
-fn list_text(graph: &Graph, mut cell: TermRef<'_>, between: &str, steps: &mut usize) -> String {
+fn list_text<'g>(graph: &'g Graph, mut cell: TermRef<'g>, between: &str, steps: &mut usize) -> String {
     let mut parts = Vec::new();
     while let Some(at) = node(cell) {
         let Some(first) = graph.object_for_subject_predicate(at, rdf::FIRST) else { break };

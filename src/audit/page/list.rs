@@ -53,7 +53,8 @@ impl Facet {
 /// What a decision is filtered by.
 pub(super) fn labels(report: &DecisionReportV1) -> Vec<(Facet, String)> {
     let (body, envelope) = (&report.body, &report.envelope);
-    let mut labels = vec![(Facet::Outcome, word(envelope.outcome).to_owned()), (Facet::Peer, body.peer.clone())];
+    let mut labels =
+        vec![(Facet::Outcome, word(envelope.outcome).to_owned()), (Facet::Peer, body.peer.clone())];
     if let Some((reason, stage)) = decision::refusal(report) {
         labels.push((Facet::Reason, reason.as_str().to_owned()));
         labels.push((Facet::Stage, stage.as_str().to_owned()));
@@ -82,8 +83,9 @@ impl Facets {
         }
         let facets = Facet::ALL.into_iter().filter_map(|facet| {
             let of_facet = counts.iter().filter(|((of, _), _)| *of == facet);
-            let mut choices: Vec<_> =
-                of_facet.map(|((_, label), count)| Choice { label: (*label).to_owned(), decisions: *count }).collect();
+            let mut choices: Vec<_> = of_facet
+                .map(|((_, label), count)| Choice { label: (*label).to_owned(), decisions: *count })
+                .collect();
             choices.sort_by(|one, other| {
                 other.decisions.cmp(&one.decisions).then_with(|| one.label.cmp(&other.label))
             });
@@ -110,7 +112,13 @@ impl Facets {
         for (facet, choices) in &self.0 {
             let letter = facet.name().1;
             for number in 0..choices.len() as u64 {
-                style.raw("body:has(#").raw(letter).number(number).raw(":checked) .d:not(.").raw(letter).number(number);
+                style
+                    .raw("body:has(#")
+                    .raw(letter)
+                    .number(number)
+                    .raw(":checked) .d:not(.")
+                    .raw(letter)
+                    .number(number);
                 style.raw("){display:none}");
             }
         }
@@ -120,15 +128,27 @@ impl Facets {
         if self.0.is_empty() {
             return;
         }
-        html.raw("<section class=\"filters-of\" aria-labelledby=\"filters\"><h2 id=\"filters\">Filters</h2><div \
-                  class=\"filters\">");
+        html.raw(
+            "<section class=\"filters-of\" aria-labelledby=\"filters\"><h2 id=\"filters\">Filters</h2><div \
+                  class=\"filters\">",
+        );
         for (facet, choices) in &self.0 {
             let (name, letter) = facet.name();
-            html.raw("<fieldset><legend>").raw(name).raw("</legend><label><input type=\"radio\" name=\"").raw(letter);
+            html.raw("<fieldset><legend>")
+                .raw(name)
+                .raw("</legend><label><input type=\"radio\" name=\"")
+                .raw(letter);
             html.raw("\" id=\"").raw(letter).raw("\" checked><span>any</span></label>");
             for (choice, number) in choices.iter().zip(0u64..) {
-                html.raw("<label><input type=\"radio\" name=\"").raw(letter).raw("\" id=\"").raw(letter).number(number);
-                html.raw("\"><span>").value(&cut(&choice.label, LABEL_CHARS)).raw("</span><b>").number(choice.decisions);
+                html.raw("<label><input type=\"radio\" name=\"")
+                    .raw(letter)
+                    .raw("\" id=\"")
+                    .raw(letter)
+                    .number(number);
+                html.raw("\"><span>")
+                    .value(&cut(&choice.label, LABEL_CHARS))
+                    .raw("</span><b>")
+                    .number(choice.decisions);
                 html.raw("</b></label>");
             }
             if choices.len() == MAX_CHOICES {
@@ -238,7 +258,9 @@ pub(super) fn end(html: &mut Html, left_out: u64) {
 }
 
 pub(super) fn events_begin(html: &mut Html, shown: u64, matched: u64) {
-    html.raw("<section aria-labelledby=\"events\"><h2 id=\"events\">Events of the ledger</h2><p class=\"soft\">");
+    html.raw(
+        "<section aria-labelledby=\"events\"><h2 id=\"events\">Events of the ledger</h2><p class=\"soft\">",
+    );
     html.number(shown).raw(" here, of ").number(matched).raw(". Filters above are for decisions alone.</p>");
     if shown > 0 {
         html.raw(

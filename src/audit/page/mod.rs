@@ -185,7 +185,9 @@ impl Survey {
         match visited {
             Ok(()) | Err(Visit::Enough) => Ok(survey),
             // Behind the last row that holds there may be what cannot be read.
-            Err(Visit::Failed(LedgerError::ChainBroken { sequence, .. })) if sequence > chain.last => Ok(survey),
+            Err(Visit::Failed(LedgerError::ChainBroken { sequence, .. })) if sequence > chain.last => {
+                Ok(survey)
+            }
             Err(Visit::Failed(error)) => Err(error),
         }
     }
@@ -248,19 +250,25 @@ fn head(html: &mut Html, reader: &LedgerReader, facets: &Facets) {
     facets.rules(&mut style);
     let hash = STANDARD.encode(Digest::of(style.as_str()).as_bytes());
     html.raw("<!doctype html>\n<html lang=\"en\" dir=\"ltr\"><head><meta charset=\"utf-8\">");
-    html.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-").plain(&hash);
+    html.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-")
+        .plain(&hash);
     html.raw("'; base-uri 'none'; form-action 'none'\"><meta name=\"referrer\" content=\"no-referrer\">");
     html.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
-    html.raw("<meta name=\"generator\" content=\"Writgate\"><title>Audit page: ").plain(&escape::cut(reader.domain(), 80));
-    html.raw("</title><style>").append(&style).raw("</style></head><body><a class=\"skip\" href=\"#decisions\">To the \
-              decisions</a>");
+    html.raw("<meta name=\"generator\" content=\"Writgate\"><title>Audit page: ")
+        .plain(&escape::cut(reader.domain(), 80));
+    html.raw("</title><style>").append(&style).raw(
+        "</style></head><body><a class=\"skip\" href=\"#decisions\">To the \
+              decisions</a>",
+    );
 }
 
 fn opening(html: &mut Html, reader: &LedgerReader, options: &PageOptions, chain: &Chain, survey: &Survey) {
     html.raw("<header><h1>Decisions on record</h1><p class=\"soft\">What the ledger of ");
     html.value(reader.domain()).raw(" recorded, newest first.</p>");
     verdict(html, chain);
-    html.raw("<dl class=\"head\"><dt>Ledger</dt><dd>").value(reader.ledger_id()).raw("</dd><dt>Domain</dt><dd>");
+    html.raw("<dl class=\"head\"><dt>Ledger</dt><dd>")
+        .value(reader.ledger_id())
+        .raw("</dd><dt>Domain</dt><dd>");
     html.value(reader.domain()).raw("</dd><dt>Rows</dt><dd>");
     match survey.first {
         Some(first) => html.number(first).raw(" to ").number(chain.last),
@@ -274,7 +282,10 @@ fn opening(html: &mut Html, reader: &LedgerReader, options: &PageOptions, chain:
     html.raw("</dd><dt>Written</dt><dd>").text(&recorded_text(options.now)).raw("</dd><dt>Filter</dt><dd>");
     filter(html, &options.filter);
     html.raw("</dd><dt>Decisions</dt><dd>").number(survey.decisions.len() as u64).raw(" here, of ");
-    html.number(survey.matched).raw(" that the filter asks for, of ").number(survey.recorded).raw(" in the ledger</dd></dl>");
+    html.number(survey.matched)
+        .raw(" that the filter asks for, of ")
+        .number(survey.recorded)
+        .raw(" in the ledger</dd></dl>");
     let left_out = survey.matched - survey.decisions.len() as u64;
     if left_out > 0 {
         html.raw("<p class=\"notice\"><strong>Older decisions are left out: ").number(left_out);

@@ -22,7 +22,11 @@ const MAX_ACTIONS: usize = 6;
 pub(super) fn draw(report: &DecisionReportV1) -> Html {
     let body = &report.body;
     let mut picture = Picture { shapes: Html::default(), y: 2 };
-    if body.chain.is_empty() && body.root_principal.is_none() && body.holder.is_none() && body.actions.is_empty() {
+    if body.chain.is_empty()
+        && body.root_principal.is_none()
+        && body.holder.is_none()
+        && body.actions.is_empty()
+    {
         return Html::default();
     }
     picture.chains(report);
@@ -31,9 +35,18 @@ pub(super) fn draw(report: &DecisionReportV1) -> Html {
     let mut html = Html::default();
     let row = report.envelope.sequence;
     html.raw("<svg class=\"chain\" role=\"img\" xmlns=\"http://www.w3.org/2000/svg\" width=\"").number(WIDTH);
-    html.raw("\" height=\"").number(picture.y).raw("\" viewBox=\"0 0 ").number(WIDTH).raw(" ").number(picture.y);
+    html.raw("\" height=\"")
+        .number(picture.y)
+        .raw("\" viewBox=\"0 0 ")
+        .number(WIDTH)
+        .raw(" ")
+        .number(picture.y);
     html.raw("\" aria-labelledby=\"t").number(row).raw(" s").number(row).raw("\"><title id=\"t").number(row);
-    html.raw("\">The chain of the decision in row ").number(row).raw("</title><desc id=\"s").number(row).raw("\">");
+    html.raw("\">The chain of the decision in row ")
+        .number(row)
+        .raw("</title><desc id=\"s")
+        .number(row)
+        .raw("\">");
     html.number(body.chain.len() as u64).raw(" hops from the root principal down, and ");
     html.number(body.actor_chain.len() as u64).raw(" of the actor's own chain. ");
     match failed(report) {
@@ -142,7 +155,9 @@ impl Picture {
     /// What stands where the chain would.
     fn unverified(&mut self, failed: Option<&Failed<'_>>) {
         let mut lines = vec![("No chain was verified".to_owned(), "strong")];
-        if let Some(failed) = failed.filter(|failed| failed.stage == Stage::Chain || failed.evidence.is_some()) {
+        if let Some(failed) =
+            failed.filter(|failed| failed.stage == Stage::Chain || failed.evidence.is_some())
+        {
             lines.extend(grounds(failed));
         }
         self.arrow(&lines, true);
@@ -182,7 +197,9 @@ impl Picture {
             DecisionOutcome::Allow => ("node allow", "ALLOW".to_owned()),
             DecisionOutcome::NotOurs => ("node", "NOT OURS".to_owned()),
             DecisionOutcome::Refuse => {
-                let why = failed.as_ref().map(|failed| format!(": {} at {}", failed.reason.as_str(), failed.stage.as_str()));
+                let why = failed
+                    .as_ref()
+                    .map(|failed| format!(": {} at {}", failed.reason.as_str(), failed.stage.as_str()));
                 ("node refuse", format!("REFUSE{}", why.unwrap_or_default()))
             }
         };
@@ -224,7 +241,10 @@ impl Picture {
         self.shapes.raw("\"/><path class=\"tip\" d=\"M25 ").number(end - 8).raw("h10l-5 8z\"/>");
         if failed {
             let middle = self.y + height / 2 - 4;
-            self.shapes.raw("<path class=\"cross\" d=\"M24 ").number(middle - 6).raw("l12 12m0 -12l-12 12\"/>");
+            self.shapes
+                .raw("<path class=\"cross\" d=\"M24 ")
+                .number(middle - 6)
+                .raw("l12 12m0 -12l-12 12\"/>");
         }
         for ((text, class), at) in lines.iter().zip(1u32..) {
             self.line(50, self.y + 4 + LINE * at, class, &cut(&ascii(text), EDGE_COLUMNS));
@@ -264,7 +284,9 @@ fn grounds(failed: &Failed<'_>) -> Vec<(String, &'static str)> {
         ("seen", &evidence.seen),
         ("expected", &evidence.expected),
     ];
-    lines.extend(named.into_iter().filter_map(|(name, value)| Some((format!("{name}: {}", value.as_ref()?), "why"))));
+    lines.extend(
+        named.into_iter().filter_map(|(name, value)| Some((format!("{name}: {}", value.as_ref()?), "why"))),
+    );
     lines
 }
 
