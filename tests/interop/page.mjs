@@ -60,7 +60,11 @@ const looks = {
       problems
     };
   }),
-  overflow: () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  // Nothing, or what is wider than the window and not within something that scrolls.
+  overflow: () => document.documentElement.scrollWidth <= document.documentElement.clientWidth ? [] :
+    [...document.querySelectorAll('main *, header *')]
+      .filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth && !e.closest('.t, figure, fieldset'))
+      .map(e => e.outerHTML.slice(0, 200)),
   text: () => document.body.textContent,
   open: () => [...document.querySelectorAll('details[open] .detail')].filter(e => e.checkVisibility())
     .map(e => Number(e.id.replace('row-', '')))

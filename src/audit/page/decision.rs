@@ -118,7 +118,7 @@ fn facts(html: &mut Html, report: &DecisionReportV1) {
     for (name, value) in [
         ("Reason", refused.map(|(reason, _)| reason.as_str().to_owned())),
         ("Code on the wire", wire),
-        ("Stage", Some(refused.map_or(body.stage, |(_, stage)| stage).as_str().to_owned())),
+        ("Refused at stage", refused.map(|(_, stage)| stage.as_str().to_owned())),
         ("Judged at", Some(body.instant.clone())),
         ("Recorded at", envelope.recorded.clone()),
         ("Good until", body.not_after.clone()),
@@ -169,7 +169,7 @@ fn marks(html: &mut Html, body: &ReportBody) {
     }
     html.raw("<h4>Marks</h4><dl>");
     for mark in body.marks.iter().take(MAX_ROWS) {
-        html.raw("<dt>").text(mark).raw("</dt><dd>").raw(meaning(mark)).raw("</dd>");
+        html.raw("<dt>").value(mark).raw("</dt><dd class=\"p\">").raw(meaning(mark)).raw("</dd>");
     }
     html.raw("</dl>");
 }
@@ -226,7 +226,7 @@ fn asked(html: &mut Html, body: &ReportBody) {
             } else {
                 "<td>established here</td>"
             });
-            html.raw("<td>");
+            html.raw("<td class=\"m\">");
             for (value, number) in attribute.values.iter().take(MAX_ROWS).zip(0..) {
                 html.raw(if number > 0 { ", " } else { "" }).value(value);
             }
@@ -259,13 +259,19 @@ fn hops(html: &mut Html, title: &'static str, hops: &[HopReport]) {
         html.raw("<td>").number(*number).raw("</td>");
         cell(html, &hop.issuer);
         cell(html, hop.authorizes.as_deref().unwrap_or("nobody is named"));
-        html.raw("<td>")
+        html.raw("<td class=\"m\">")
             .value(hop.credential.as_deref().unwrap_or("without an id"))
             .raw("<br>")
             .digest(&hop.credential_digest);
-        html.raw("</td><td>").value(&hop.policy).raw("<br>").digest(&hop.policy_digest).raw("</td>");
-        cell(html, &hop.binding);
-        cell(html, hop.valid_until.as_deref().unwrap_or("no end given"));
+        html.raw("</td><td class=\"m\">")
+            .value(&hop.policy)
+            .raw("<br>")
+            .digest(&hop.policy_digest)
+            .raw("</td>");
+        html.raw("<td class=\"m s\">").value(&hop.binding);
+        html.raw("</td><td class=\"m s\">")
+            .value(hop.valid_until.as_deref().unwrap_or("no end given"))
+            .raw("</td>");
     });
 }
 
@@ -317,14 +323,13 @@ fn stages(html: &mut Html, report: &DecisionReportV1) {
         if refused == Some(name.as_str()) {
             html.raw(" <span class=\"no\">refused</span>");
         }
-        // In thousandths of the longest, and never so small that nothing is seen.
-        let thousandths = u128::from(*micros).saturating_mul(1000) / u128::from(longest);
-        let width = u64::try_from(thousandths.clamp(2, 1000)).unwrap_or(1000);
-        html.raw("</th><td class=\"n\">").number(*micros).raw(
-            "</td><td><svg class=\"bar\" aria-hidden=\"true\" \
-              viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\"><rect height=\"10\" width=\"",
-        );
-        html.number(width).raw("\"/></svg></td></tr>");
+        // In percent of the longest, and never so little that nothing is seen.
+        let percent = u128::from(*micros).saturating_mul(100) / u128::from(longest);
+        let width = u64::try_from(percent.clamp(1, 100)).unwrap_or(100);
+        html.raw("</th><td class=\"n\">")
+            .number(*micros)
+            .raw("</td><td><svg class=\"bar\" aria-hidden=\"true\"><rect height=\"10\" width=\"");
+        html.number(width).raw("%\"/></svg></td></tr>");
     }
     html.raw("<tr><th scope=\"row\">together</th><td class=\"n\">")
         .number(total)
@@ -340,7 +345,7 @@ fn inputs(html: &mut Html, body: &ReportBody) {
         |html, input| {
             cell(html, &input.kind);
             cell(html, &input.id);
-            html.raw("<td class=\"n\">").number(input.age_seconds).raw("</td>");
+            html.raw("<td>").number(input.age_seconds).raw("</td>");
         },
     );
 }
@@ -423,7 +428,8 @@ fn table<T>(
     }
     html.raw("<h4>")
         .raw(title)
-        .raw("</h4><div class=\"t\" tabindex=\"0\" role=\"group\" aria-label=\"")
+        .raw(if heads.len() > 5 { "</h4><div class=\"t wide\"" } else { "</h4><div class=\"t\"" })
+        .raw(" tabindex=\"0\" role=\"group\" aria-label=\"")
         .raw(title);
     html.raw("\"><table><thead><tr>");
     for head in heads {

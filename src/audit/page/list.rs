@@ -264,7 +264,7 @@ pub(super) fn events_begin(html: &mut Html, shown: u64, matched: u64) {
     html.number(shown).raw(" here, of ").number(matched).raw(". Filters above are for decisions alone.</p>");
     if shown > 0 {
         html.raw(
-            "<div class=\"t events\" tabindex=\"0\" role=\"region\" aria-labelledby=\"events\"><table><thead><tr><th scope=\"col\" \
+            "<div class=\"t events\" tabindex=\"0\" role=\"group\" aria-label=\"Events\"><table><thead><tr><th scope=\"col\" \
              class=\"n\">Row</th><th scope=\"col\">Recorded</th><th scope=\"col\">What happened</th><th \
              scope=\"col\">Particulars</th><th scope=\"col\">Row hash</th></tr></thead><tbody>",
         );

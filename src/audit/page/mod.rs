@@ -31,7 +31,7 @@ const MAX_OCTETS: u64 = 48 << 20;
 /// Events on one page.
 const MAX_EVENTS: usize = 1_000;
 /// Characters of a text in a title of the picture.
-const TITLE_CHARS: usize = 300;
+const TITLE_CHARS: usize = 1_000;
 
 const STYLE: &str = include_str!("page.css");
 

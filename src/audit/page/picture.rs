@@ -41,10 +41,15 @@ pub(super) fn draw(report: &DecisionReportV1) -> Html {
         .number(WIDTH)
         .raw(" ")
         .number(picture.y);
-    html.raw("\" aria-labelledby=\"t").number(row).raw(" s").number(row).raw("\"><title id=\"t").number(row);
+    html.raw("\" aria-labelledby=\"chain-")
+        .number(row)
+        .raw(" about-")
+        .number(row)
+        .raw("\"><title id=\"chain-")
+        .number(row);
     html.raw("\">The chain of the decision in row ")
         .number(row)
-        .raw("</title><desc id=\"s")
+        .raw("</title><desc id=\"about-")
         .number(row)
         .raw("\">");
     html.number(body.chain.len() as u64).raw(" hops from the root principal down, and ");
@@ -140,14 +145,14 @@ impl Picture {
 
     /// The credential and the policy that lead from one principal to the next.
     fn edge(&mut self, word: &'static str, number: usize, hop: &HopReport, failed: Option<&Failed<'_>>) {
-        let until = hop.valid_until.as_deref().unwrap_or("no end given");
+        let until = hop.valid_until.as_deref().unwrap_or("whenever");
         let mut lines = vec![
-            (format!("{word} {number}, {} binding, valid until: {until}", hop.binding), "strong"),
+            (format!("{word} {number}, {} binding, until {until}", hop.binding), "strong"),
             (format!("credential {}", hop.credential.as_deref().unwrap_or("(without an id)")), ""),
             (format!("policy {}", hop.policy), ""),
         ];
         if let Some(failed) = failed {
-            lines.extend(grounds(failed));
+            lines.extend(grounds(failed, true));
         }
         self.arrow(&lines, failed.is_some());
     }
@@ -158,7 +163,7 @@ impl Picture {
         if let Some(failed) =
             failed.filter(|failed| failed.stage == Stage::Chain || failed.evidence.is_some())
         {
-            lines.extend(grounds(failed));
+            lines.extend(grounds(failed, false));
         }
         self.arrow(&lines, true);
     }
@@ -189,10 +194,10 @@ impl Picture {
         });
         let unverified = report.body.chain.is_empty() && report.body.root_principal.is_some();
         let lines: Vec<_> = match &failed {
-            Some(failed) if !drawn && !unverified => grounds(failed),
+            Some(failed) if !drawn && !unverified => grounds(failed, false),
             _ => Vec::new(),
         };
-        self.arrow(&lines, failed.is_some());
+        self.arrow(&lines, !lines.is_empty());
         let (class, word) = match report.envelope.outcome {
             DecisionOutcome::Allow => ("node allow", "ALLOW".to_owned()),
             DecisionOutcome::NotOurs => ("node", "NOT OURS".to_owned()),
@@ -211,11 +216,9 @@ impl Picture {
     fn node(&mut self, label: &'static str, class: &'static str, texts: &[&str]) {
         let lines: Vec<_> = texts.iter().flat_map(|text| wrapped(text, BOX_COLUMNS)).collect();
         let height = 14 + LINE * (u32::try_from(lines.len()).unwrap_or(u32::MAX) + 1);
-        self.shapes.raw("<g class=\"").raw(class).raw("\"><title>").raw(label).raw(":");
-        for text in texts {
-            self.shapes.raw(" ").plain(&cut(text, super::TITLE_CHARS));
-        }
-        self.shapes.raw("</title><rect x=\"2\" y=\"").number(self.y).raw("\" width=\"").number(WIDTH - 4);
+        self.shapes.raw("<g class=\"").raw(class).raw("\">");
+        self.whole(texts.iter().copied(), 2 * BOX_COLUMNS);
+        self.shapes.raw("<rect x=\"2\" y=\"").number(self.y).raw("\" width=\"").number(WIDTH - 4);
         self.shapes.raw("\" height=\"").number(height).raw("\" rx=\"4\"/>");
         self.line(14, self.y + 17, "label", label);
         for (line, at) in lines.iter().zip(1u32..) {
@@ -230,13 +233,7 @@ impl Picture {
         let height = 22 + LINE * u32::try_from(lines.len()).unwrap_or(u32::MAX);
         let end = self.y + height;
         self.shapes.raw(if failed { "<g class=\"edge failed\">" } else { "<g class=\"edge\">" });
-        if !lines.is_empty() {
-            self.shapes.raw("<title>");
-            for (text, _) in lines {
-                self.shapes.plain(&cut(text, super::TITLE_CHARS)).raw(". ");
-            }
-            self.shapes.raw("</title>");
-        }
+        self.whole(lines.iter().map(|(text, _)| text.as_str()), EDGE_COLUMNS);
         self.shapes.raw("<path d=\"M30 ").number(self.y).raw("V").number(end - 7);
         self.shapes.raw("\"/><path class=\"tip\" d=\"M25 ").number(end - 8).raw("h10l-5 8z\"/>");
         if failed {
@@ -251,6 +248,20 @@ impl Picture {
         }
         self.shapes.raw("</g>");
         self.y = end;
+    }
+
+    /// A title with the whole texts, where the picture has not room for one of them or writes it otherwise.
+    fn whole<'t>(&mut self, texts: impl Iterator<Item = &'t str> + Clone, columns: usize) {
+        let fits =
+            |text: &str| text.len() <= columns && text.bytes().all(|octet| matches!(octet, b' '..=b'~'));
+        if texts.clone().all(fits) {
+            return;
+        }
+        self.shapes.raw("<title>");
+        for (text, number) in texts.zip(0..) {
+            self.shapes.raw(if number > 0 { "; " } else { "" }).plain(&cut(text, super::TITLE_CHARS));
+        }
+        self.shapes.raw("</title>");
     }
 
     fn caption(&mut self, text: &'static str) {
@@ -269,17 +280,18 @@ impl Picture {
     }
 }
 
-/// What failed, and on what grounds.
-fn grounds(failed: &Failed<'_>) -> Vec<(String, &'static str)> {
+/// What failed, and on what grounds; beside its hop, without saying again which that is.
+fn grounds(failed: &Failed<'_>, at_hop: bool) -> Vec<(String, &'static str)> {
     let phase = failed.evidence.and_then(|evidence| evidence.phase);
     let phase = phase.map(|phase| format!(", phase {}", phase.as_str())).unwrap_or_default();
     let refused = format!("Refused here: {} at {}{phase}", failed.reason.as_str(), failed.stage.as_str());
     let mut lines = vec![(refused, "why strong")];
     let Some(evidence) = failed.evidence else { return lines };
-    let hop = evidence.hop.map(|hop| hop.to_string());
+    let hop = evidence.hop.map(|hop| hop.to_string()).filter(|_| !at_hop);
+    let policy = evidence.policy.clone().filter(|_| !at_hop);
     let named = [
         ("hop", &hop),
-        ("policy", &evidence.policy),
+        ("policy", &policy),
         ("constraint", &evidence.constraint),
         ("seen", &evidence.seen),
         ("expected", &evidence.expected),
