@@ -222,11 +222,11 @@ fn asked(html: &mut Html, body: &ReportBody) {
         |html, attribute| {
             cell(html, &attribute.operand);
             html.raw(if attribute.stated {
-                "<td>stated by the sender</td>"
+                "<td class=\"p\">stated by the sender</td>"
             } else {
-                "<td>established here</td>"
+                "<td class=\"p\">established here</td>"
             });
-            html.raw("<td class=\"m\">");
+            html.raw("<td>");
             for (value, number) in attribute.values.iter().take(MAX_ROWS).zip(0..) {
                 html.raw(if number > 0 { ", " } else { "" }).value(value);
             }
@@ -259,17 +259,13 @@ fn hops(html: &mut Html, title: &'static str, hops: &[HopReport]) {
         html.raw("<td>").number(*number).raw("</td>");
         cell(html, &hop.issuer);
         cell(html, hop.authorizes.as_deref().unwrap_or("nobody is named"));
-        html.raw("<td class=\"m\">")
+        html.raw("<td>")
             .value(hop.credential.as_deref().unwrap_or("without an id"))
             .raw("<br>")
             .digest(&hop.credential_digest);
-        html.raw("</td><td class=\"m\">")
-            .value(&hop.policy)
-            .raw("<br>")
-            .digest(&hop.policy_digest)
-            .raw("</td>");
-        html.raw("<td class=\"m s\">").value(&hop.binding);
-        html.raw("</td><td class=\"m s\">")
+        html.raw("</td><td>").value(&hop.policy).raw("<br>").digest(&hop.policy_digest).raw("</td>");
+        html.raw("<td class=\"s\">").value(&hop.binding);
+        html.raw("</td><td class=\"s\">")
             .value(hop.valid_until.as_deref().unwrap_or("no end given"))
             .raw("</td>");
     });
@@ -452,5 +448,5 @@ fn more(html: &mut Html, rows: usize) {
 }
 
 fn cell(html: &mut Html, text: &str) {
-    html.raw("<td class=\"m\">").value(text).raw("</td>");
+    html.raw("<td>").value(text).raw("</td>");
 }

@@ -34,7 +34,7 @@ pub(super) fn draw(report: &DecisionReportV1) -> Html {
     picture.verdict(report);
     let mut html = Html::default();
     let row = report.envelope.sequence;
-    html.raw("<svg class=\"chain\" role=\"img\" xmlns=\"http://www.w3.org/2000/svg\" width=\"").number(WIDTH);
+    html.raw("<svg class=\"chain\" role=\"img\" width=\"").number(WIDTH);
     html.raw("\" height=\"")
         .number(picture.y)
         .raw("\" viewBox=\"0 0 ")
@@ -219,7 +219,7 @@ impl Picture {
         self.shapes.raw("<g class=\"").raw(class).raw("\">");
         self.whole(texts.iter().copied(), 2 * BOX_COLUMNS);
         self.shapes.raw("<rect x=\"2\" y=\"").number(self.y).raw("\" width=\"").number(WIDTH - 4);
-        self.shapes.raw("\" height=\"").number(height).raw("\" rx=\"4\"/>");
+        self.shapes.raw("\" height=\"").number(height).raw("\"/>");
         self.line(14, self.y + 17, "label", label);
         for (line, at) in lines.iter().zip(1u32..) {
             self.line(14, self.y + 18 + LINE * at, "", line);
