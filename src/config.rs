@@ -1,6 +1,8 @@
 //! The checked configuration. The raw file and the checked [`Config`] are two types: the engine runs on what is meant,
 //! never on what was typed. A missing safety setting stops start-up.
 
+use crate::audit::Mask;
+use crate::audit::evidence::EvidenceMode;
 use crate::credential::{ControllerDocuments, StatusLists};
 use crate::limits::Limits;
 use crate::mandate::odrl::StoredFacts;
@@ -87,6 +89,10 @@ pub struct Config {
     pub(crate) context_free: bool,
     /// Octets that facts about papers may take between decisions; 0: none are kept. No answer depends on it.
     pub(crate) cache_bytes: usize,
+    /// How much evidence of each decision the ledger keeps. No answer depends on it.
+    pub(crate) evidence: EvidenceMode,
+    /// What recorded reports leave out. No answer depends on it.
+    pub(crate) mask: Mask,
     pub(crate) generation: u64,
     pub(crate) digest: Digest,
 }
@@ -129,6 +135,8 @@ impl ConfigBuilder {
                 trust_store_by_location: false,
                 context_free: false,
                 cache_bytes: DEFAULT_CACHE_BYTES,
+                evidence: EvidenceMode::Full,
+                mask: Mask::default(),
                 generation: 1,
                 digest: Digest::of([]),
             },
@@ -238,6 +246,20 @@ impl ConfigBuilder {
     /// it. Default: 32 MiB, for some five hundred mandates.
     pub fn with_fact_cache_bytes(mut self, octets: usize) -> Self {
         self.config.cache_bytes = octets;
+        self
+    }
+
+    /// Sets how much evidence of each decision the ledger keeps. Default: [`EvidenceMode::Full`], so that a ledger's file
+    /// is all that a re-decision needs: some ten to thirty KiB of each decision, which can be erased. With
+    /// [`EvidenceMode::Digests`] a decision is re-run by whoever kept its inputs elsewhere. No answer depends on it.
+    pub fn with_evidence(mut self, mode: EvidenceMode) -> Self {
+        self.config.evidence = mode;
+        self
+    }
+
+    /// Sets what recorded reports leave out. Default: nothing. No answer depends on it.
+    pub fn with_mask(mut self, mask: Mask) -> Self {
+        self.config.mask = mask;
         self
     }
 
@@ -416,6 +438,14 @@ impl Config {
         &self.protocols
     }
 
+    /// A configuration that was put together from evidence, checked and described as a built one is.
+    ///
+    /// # Errors
+    /// As [`ConfigBuilder::build`].
+    pub(crate) fn checked(self) -> Result<Self, ConfigError> {
+        ConfigBuilder { config: self }.build()
+    }
+
     /// The digest of everything that can change an answer.
     fn describe(&self) -> Result<Digest, ConfigError> {
         let protocols: Vec<_> = self
@@ -483,7 +513,7 @@ impl PolicyStore {
         let graph = parse_graph(text, media_type, limits).map_err(|cause| problem(&cause.to_string()))?;
         let id = crate::mandate::odrl::policy_id(&graph)
             .ok_or_else(|| problem("a document holds not exactly one policy"))?;
-        let stored = StoredPolicy { text: text.to_owned(), media_type, graph, read };
+        let stored = StoredPolicy { text: text.to_owned(), media_type, graph, read, limits: limits.clone() };
         match self.documents.insert(id.clone(), stored) {
             None => Ok(id),
             Some(_) => Err(problem(&format!("two documents hold the policy {id}"))),
@@ -510,6 +540,8 @@ pub(crate) struct StoredPolicy {
     pub(crate) media_type: crate::rdf::RdfMediaType,
     pub(crate) graph: Graph,
     pub(crate) read: Instant,
+    /// What it was read under.
+    pub(crate) limits: Limits,
 }
 
 /// A setting that is missing, contradictory or unreadable. Start-up stops.

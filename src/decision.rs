@@ -3,7 +3,7 @@
 //! There is no `Default` and no bool. A [`Permit`] can only be made from the value of every stage, so a skipped check
 //! does not compile; it yields its actions only to a server that accepts its duties.
 
-use crate::audit::{DecisionReportV1, ReportBody};
+use crate::audit::{Consulted, DecisionReportV1, ReportBody};
 use crate::credential::VerifiedPresentation;
 use crate::ledger::{Learned, Recorded, Revoked, RevokedEntry, RevokedPolicy};
 use crate::mandate::chain::Hop;
@@ -27,6 +27,8 @@ pub struct Evaluation {
     pub report: ReportBody,
     /// What it learned of status inputs, from chains that verified (phases A and B). `decide` has the ledger keep it.
     pub learned: Learned,
+    /// What it found of what earlier decisions left behind: of the snapshot's memory and counts, all that it rests on.
+    pub consulted: Consulted,
 }
 
 /// The outcome of an evaluation. A grant permits nothing; only a [`Permit`] does.

@@ -4,7 +4,8 @@
 //! takes the snapshot, evaluates, and runs stage 10 in one ledger transaction. Cheap checks come before dear ones, and
 //! nothing is written before everything holds.
 
-use crate::audit::Draft;
+use crate::audit::evidence::{ConfigurationEvidence, EvidenceMode};
+use crate::audit::{Consulted, Draft};
 use crate::config::{Config, ConfigError};
 use crate::credential::{Known, KnownFacts, VerifiedPresentation, digest_of_limits};
 use crate::decision::{Evaluation, Grant, NotOurs, Outcome};
@@ -45,6 +46,8 @@ pub struct Engine {
     known: Arc<KnownFacts>,
     /// Of the configuration's limits: what is known was read under some.
     limits: Digest,
+    /// The digest of the configuration's manifest, which the evidence of each decision names.
+    manifest: Digest,
     /// Where documents that peers offer, and that are not spoken here, are left to be fetched. No answer depends on it.
     offered: Option<Arc<dyn DocumentQueue>>,
 }
@@ -71,7 +74,8 @@ impl Engine {
     ///
     /// # Errors
     /// [`ConfigError`] where the ledger serves another domain than the configuration: two ledgers need two domains, and
-    /// one ledger can admit for its own only. Also where the ledger cannot remember the revocations.
+    /// one ledger can admit for its own only. Also where the ledger cannot remember the revocations, or keep the
+    /// configuration as evidence.
     pub fn new(config: Config, ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Result<Self, ConfigError> {
         if let Some(stranger) = config.domains.iter().find(|domain| *domain != ledger.domain()) {
             return Err(ConfigError::new("domains", format!("the ledger does not serve {stranger}")));
@@ -83,9 +87,10 @@ impl Engine {
                 .mark_revoked(&revoked, clock.now())
                 .map_err(|cause| ConfigError::new("revocations", cause.to_string()))?;
         }
+        let manifest = keep_configuration(&config, &*ledger)?;
         let known = Arc::new(KnownFacts::new(config.cache_bytes));
         let limits = digest_of_limits(&config.limits);
-        Ok(Self { config: Arc::new(config), ledger, clock, known, limits, offered: None })
+        Ok(Self { config: Arc::new(config), ledger, clock, known, limits, manifest, offered: None })
     }
 
     /// Leaves documents that peers offer, and that are not spoken here, to be fetched. Default: nothing is. The offer is
@@ -148,49 +153,72 @@ impl Engine {
     ///
     /// It evaluates anew, the policies up to 64 times: it is for a person who asks, not for each decision.
     pub fn explain(&self, request: &Request) -> Option<Explanation> {
-        let (mut draft, mut learned) = (Draft::new(request, &self.config), Learned::default());
-        let known = Known::nothing();
-        let explain = || {
-            let judged = before_policy(request, &self.config, &known, &mut draft, &mut learned, &mut |_| ());
-            match judged {
-                Err(refusal) => Some(Explanation::of_refusal(&refusal)),
-                Ok(None) => None,
-                Ok(Some(proven)) => {
-                    let holder = proven.presentation.holder();
-                    PolicyGrant::explain(&proven.chain, &proven.actions, holder, request, &self.config)
-                }
-            }
-        };
-        // As in `evaluate`; and whatever panics has no explanation.
-        catch_unwind(AssertUnwindSafe(explain)).ok().flatten()
+        explain_anew(request, &self.config)
     }
 
     /// [`Engine::evaluate`], telling `watch` which stage is about to run. The watcher cannot change the answer.
     pub(crate) fn evaluate_watched(&self, request: &Request, watch: &mut dyn FnMut(Stage)) -> Evaluation {
-        let mut draft = Draft::new(request, &self.config);
-        let mut learned = Learned::default();
-        // A panic can only come from a dependency. The draft is plain data, each field of it whole or absent.
         let known = Known::new(&self.known, self.limits);
-        let judged = catch_unwind(AssertUnwindSafe(|| {
-            stages(request, &self.config, &known, &mut draft, &mut learned, watch)
-        }));
-        let judged = judged.unwrap_or_else(|_| {
-            self.known.clear();
-            Err(Refusal::internal(draft.stage(), "a dependency panicked"))
-        });
-        let (outcome, report) = match judged {
-            Ok(Judged::Granted(grant)) => {
-                let report = draft.granted(&grant);
-                (Outcome::Granted(grant), report)
-            }
-            Ok(Judged::NotOurs) => (Outcome::NotOurs(NotOurs::new()), draft.not_ours()),
-            Err(refusal) => {
-                let (report, refusal) = draft.refused(refusal);
-                (Outcome::Refused(refusal), report)
-            }
-        };
-        Evaluation { outcome, report, learned }
+        evaluate(request, &self.config, &known, &|| self.known.clear(), watch)
     }
+}
+
+/// Stages 1 to 9 with their report. `on_panic` is told of a panic.
+pub(crate) fn evaluate(
+    request: &Request,
+    config: &Config,
+    known: &Known<'_>,
+    on_panic: &dyn Fn(),
+    watch: &mut dyn FnMut(Stage),
+) -> Evaluation {
+    let mut draft = Draft::new(request, config);
+    let (mut learned, mut consulted) = Default::default();
+    // A panic can only come from a dependency. The draft is plain data, each field of it whole or absent.
+    let judged = catch_unwind(AssertUnwindSafe(|| {
+        stages(request, config, known, &mut draft, (&mut learned, &mut consulted), watch)
+    }));
+    let judged = judged.unwrap_or_else(|_| {
+        on_panic();
+        Err(Refusal::internal(draft.stage(), "a dependency panicked"))
+    });
+    let (outcome, report) = match judged {
+        Ok(Judged::Granted(grant)) => {
+            let report = draft.granted(&grant);
+            (Outcome::Granted(grant), report)
+        }
+        Ok(Judged::NotOurs) => (Outcome::NotOurs(NotOurs::new()), draft.not_ours()),
+        Err(refusal) => {
+            let (report, refusal) = draft.refused(refusal);
+            (Outcome::Refused(refusal), report)
+        }
+    };
+    Evaluation { outcome, report, learned, consulted }
+}
+
+/// [`Engine::evaluate`] by a configuration alone, without any engine: for an auditor.
+pub(crate) fn evaluate_anew(request: &Request, config: &Config) -> Evaluation {
+    evaluate(request, config, &Known::nothing(), &|| (), &mut |_| ())
+}
+
+/// [`Engine::explain`] by a configuration alone.
+pub(crate) fn explain_anew(request: &Request, config: &Config) -> Option<Explanation> {
+    let mut draft = Draft::new(request, config);
+    let (mut learned, mut consulted) = Default::default();
+    let known = Known::nothing();
+    let explain = || {
+        let notes = (&mut learned, &mut consulted);
+        let judged = before_policy(request, config, &known, &mut draft, notes, &mut |_| ());
+        match judged {
+            Err(refusal) => Some(Explanation::of_refusal(&refusal)),
+            Ok(None) => None,
+            Ok(Some(proven)) => {
+                let holder = proven.presentation.holder();
+                PolicyGrant::explain(&proven.chain, &proven.actions, holder, request, config)
+            }
+        }
+    };
+    // As in `evaluate`; and whatever panics has no explanation.
+    catch_unwind(AssertUnwindSafe(explain)).ok().flatten()
 }
 
 #[cfg(test)]
@@ -203,6 +231,16 @@ impl Engine {
     pub(crate) fn with_known(self, known: &Arc<KnownFacts>) -> Self {
         Self { known: Arc::clone(known), ..self }
     }
+}
+
+/// Has the ledger keep the configuration, for decisions to be made again by it, and gives its manifest's digest.
+fn keep_configuration(config: &Config, ledger: &dyn Ledger) -> Result<Digest, ConfigError> {
+    let problem = |cause: String| ConfigError::new("audit.evidence", cause);
+    let evidence = ConfigurationEvidence::of(config).map_err(|cause| problem(cause.to_string()))?;
+    if config.evidence == EvidenceMode::Full {
+        ledger.keep(&evidence.blobs).map_err(|cause| problem(cause.to_string()))?;
+    }
+    Ok(evidence.manifest)
 }
 
 enum Judged {
@@ -227,16 +265,18 @@ fn stages(
     config: &Config,
     known: &Known<'_>,
     draft: &mut Draft,
-    learned: &mut Learned,
+    (learned, consulted): (&mut Learned, &mut Consulted),
     watch: &mut dyn FnMut(Stage),
 ) -> Result<Judged, Refusal> {
-    let Some(proven) = before_policy(request, config, known, draft, learned, watch)? else {
+    let notes = (learned, &mut *consulted);
+    let Some(proven) = before_policy(request, config, known, draft, notes, watch)? else {
         return Ok(Judged::NotOurs);
     };
     let Proven { envelope, protocol, intent, actions, presentation, chain, references } = proven;
 
     draft.enter(Stage::Policy);
     watch(Stage::Policy);
+    consulted.add(Consulted::of_policies(&chain, &request.snapshot));
     let policy = PolicyGrant::evaluate(&chain, &actions, presentation.holder(), request, config)?;
 
     let grant = Grant::new(envelope, protocol, intent, actions, presentation, chain, references, policy);
@@ -250,7 +290,7 @@ fn before_policy(
     config: &Config,
     known: &Known<'_>,
     draft: &mut Draft,
-    learned: &mut Learned,
+    (learned, consulted): (&mut Learned, &mut Consulted),
     watch: &mut dyn FnMut(Stage),
 ) -> Result<Option<Proven>, Refusal> {
     let mut budget = Budget::new(&config.limits);
@@ -298,8 +338,9 @@ fn before_policy(
 
     enter(draft, Stage::Chain);
     let parts = &envelope.policy_parts;
+    let notes = (&mut *learned, consulted);
     let chain =
-        VerifiedChain::verify(&presentation, parts, &actions, request, config, learned, &mut budget, known);
+        VerifiedChain::verify(&presentation, parts, &actions, request, config, notes, &mut budget, known);
     draft.status_lists(learned, request);
     let chain = chain?;
     draft.chain(&chain, request, config);

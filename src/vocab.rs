@@ -217,6 +217,36 @@ pub mod sec {
     }
 }
 
+/// PROV-O, as far as the audit trail uses it.
+pub mod prov {
+    iris! {
+        NS = "http://www.w3.org/ns/prov#";
+        ACTIVITY = "http://www.w3.org/ns/prov#" + "Activity";
+        AGENT_CLASS = "http://www.w3.org/ns/prov#" + "Agent";
+        ENTITY_CLASS = "http://www.w3.org/ns/prov#" + "Entity";
+        PLAN = "http://www.w3.org/ns/prov#" + "Plan";
+        ASSOCIATION = "http://www.w3.org/ns/prov#" + "Association";
+        DELEGATION = "http://www.w3.org/ns/prov#" + "Delegation";
+        USAGE = "http://www.w3.org/ns/prov#" + "Usage";
+        STARTED_AT_TIME = "http://www.w3.org/ns/prov#" + "startedAtTime";
+        ENDED_AT_TIME = "http://www.w3.org/ns/prov#" + "endedAtTime";
+        WAS_ASSOCIATED_WITH = "http://www.w3.org/ns/prov#" + "wasAssociatedWith";
+        QUALIFIED_ASSOCIATION = "http://www.w3.org/ns/prov#" + "qualifiedAssociation";
+        AGENT = "http://www.w3.org/ns/prov#" + "agent";
+        HAD_PLAN = "http://www.w3.org/ns/prov#" + "hadPlan";
+        HAD_ACTIVITY = "http://www.w3.org/ns/prov#" + "hadActivity";
+        ACTED_ON_BEHALF_OF = "http://www.w3.org/ns/prov#" + "actedOnBehalfOf";
+        QUALIFIED_DELEGATION = "http://www.w3.org/ns/prov#" + "qualifiedDelegation";
+        USED = "http://www.w3.org/ns/prov#" + "used";
+        QUALIFIED_USAGE = "http://www.w3.org/ns/prov#" + "qualifiedUsage";
+        ENTITY = "http://www.w3.org/ns/prov#" + "entity";
+    }
+}
+
+/// Our own terms of the audit trail (docs/audit.md lists them). The namespace is a UUID that we drew: nobody else can
+/// have it, and there is nothing to look up under it. A term is this followed by its local name.
+pub const AUDIT_NS: &str = "urn:uuid:6f1d9c1e-3b0a-4c55-9a57-0e6b2f4d8c31#";
+
 /// Dublin Core terms.
 pub mod dcterms {
     iris! {

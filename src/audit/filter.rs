@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn events_are_read_when_they_are_asked_for() {
-        let revoked = event(Event::Revoked { ids: 1, policies: 0, entries: 0 });
+        let revoked = event(Event::Revoked { ids: 1, policies: 0, entries: 0, names: Vec::new() });
         let forgotten = event(Event::Forgotten { peer: "p".to_owned(), exchanges: 1 });
         let refusals = event(Event::Refusals {
             minute: "2026-05-01T12:00:00Z".to_owned(),
@@ -223,6 +223,9 @@ mod tests {
         assert_eq!(found(Filter { outcome: Some(DecisionOutcome::Refuse), ..all() }), [0, 0, 1, 0]);
         assert_eq!(found(Filter { outcome: Some(DecisionOutcome::Allow), ..all() }), [0, 0, 0, 0]);
         assert_eq!(found(Filter { holder: text("p"), ..all() }), [0, 0, 0, 0]);
-        assert_eq!(found(Filter { since: Some("2026-05-02T00:00:00Z".parse().unwrap()), ..all() }), [0, 0, 0, 0]);
+        assert_eq!(
+            found(Filter { since: Some("2026-05-02T00:00:00Z".parse().unwrap()), ..all() }),
+            [0, 0, 0, 0]
+        );
     }
 }

@@ -3,21 +3,34 @@
 //! Its *body* is what `evaluate` determines, and a re-decision must reproduce it byte for byte. Its *envelope* is what
 //! `decide` adds. A ledger's other rows are events ([`record`]).
 
+mod consulted;
 mod draft;
-mod evidence;
+pub(crate) mod escape;
+pub mod evidence;
+pub mod explain;
+pub mod export;
 pub mod filter;
+pub mod list;
 mod mask;
 pub mod page;
+pub mod prov;
+pub mod query;
 mod record;
+mod replay;
 mod report;
+pub mod show;
 
+pub use consulted::Consulted;
+pub(crate) use consulted::Lookups;
 pub(crate) use draft::{Draft, hop_report};
 pub use evidence::{Blob, EvidenceDigests};
 pub use filter::Filter;
-pub use mask::Masked;
+pub use mask::{Mask, Masked};
 pub use record::{
-    Event, EventEnvelope, ExchangeReport, LedgerEventV1, Record, RecordError, RefusalTally, RowChange,
+    Event, EventEnvelope, ExchangeReport, LedgerEventV1, Record, RecordError, RefusalTally, RevokedName,
+    RowChange,
 };
+pub use replay::{Redecided, Replayed, replay};
 pub use report::{
     ActionReport, AttributeReport, DecisionOutcome, DecisionReportV1, EvaluationOutcome, HopReport,
     InputReport, ReportBody, ReportEnvelope, Reservation, reservation_digest,
@@ -26,3 +39,5 @@ pub(crate) use report::{instant_text, recorded_text};
 
 #[cfg(test)]
 pub(crate) use report::example_body;
+#[cfg(test)]
+mod reading_tests;

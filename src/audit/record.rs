@@ -160,6 +160,10 @@ pub enum Event {
         policies: u64,
         /// Entries of status lists.
         entries: u64,
+        /// The ids and policies by name: what was decided under them can be found. (An entry is a place in a list; which
+        /// credential has it no report says.)
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        names: Vec<RevokedName>,
     },
     /// The operator forgot the exchanges of a peer.
     Forgotten {
@@ -230,6 +234,17 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         floor: Option<String>,
     },
+}
+
+/// A policy or credential that was revoked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RevokedName {
+    /// Its id.
+    pub id: String,
+    /// Who published the revocation; it counts for policies of that assigner and those below. Absent: the operator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub publisher: Option<String>,
 }
 
 /// The state of an exchange.

@@ -16,7 +16,7 @@ mod output;
 mod protocol;
 mod source;
 mod status;
-mod vectors;
+pub(crate) mod vectors;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

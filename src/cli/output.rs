@@ -1,6 +1,8 @@
 //! What a person reads. Sender text never enters a sentence, and every text from outside is escaped for the terminal.
 
 use super::Failure;
+pub(crate) use crate::audit::escape::escaped;
+use crate::audit::escape::json_for_terminal;
 use crate::audit::{DecisionReportV1, HopReport, ReportBody, instant_text};
 use crate::config::ConfigFile;
 use crate::decision::{Decision, Obligation};
@@ -13,20 +15,6 @@ use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::path::Path;
 
-/// A text that cannot move the cursor, change colours, or reorder what stands beside it: control and bidirectional
-/// formatting characters become escapes. Line breaks stay only where `escaped_block` is used.
-pub(crate) fn escaped(text: &str) -> String {
-    text.chars().fold(String::with_capacity(text.len()), |mut out, character| {
-        if is_unsafe(character) {
-            // Writing to a String cannot fail.
-            let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
-        } else {
-            out.push(character);
-        }
-        out
-    })
-}
-
 /// [`escaped`], line by line; a tab, as Turtle is indented with, becomes spaces.
 pub(crate) fn escaped_block(text: &str) -> String {
     text.lines().map(|line| escaped(&line.replace('\t', "    "))).collect::<Vec<_>>().join("\n")
@@ -34,23 +22,7 @@ pub(crate) fn escaped_block(text: &str) -> String {
 
 /// JSON for people, under the same rule: such a character is written as JSON's own escape.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(value)?;
-    Ok(text.chars().fold(String::with_capacity(text.len()), |mut out, character| {
-        if character != '\n' && is_unsafe(character) {
-            let mut units = [0u16; 2];
-            for unit in character.encode_utf16(&mut units) {
-                let _ = write!(out, "\\u{unit:04x}");
-            }
-        } else {
-            out.push(character);
-        }
-        out
-    }))
-}
-
-fn is_unsafe(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    Ok(json_for_terminal(&serde_json::to_string_pretty(value)?))
 }
 
 /// Green, red or yellow on a terminal, plain elsewhere.
@@ -101,7 +73,7 @@ pub(crate) fn refused(refusal: &Refusal) -> String {
     );
     text.push_str(&evidence(refusal.evidence()));
     if let Some(earlier) = refusal.earlier_decision() {
-        let _ = write!(text, "\n  first decision: {}", escaped(earlier));
+        let _ = write!(text, "\n  first decision: {}", escaped(earlier.id()));
     }
     text
 }
@@ -388,6 +360,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::audit::escape::is_unsafe;
 
     #[test]
     fn control_and_bidi_characters_are_escaped() {

@@ -3,6 +3,8 @@
 use super::fetch::FetchSettings;
 use super::offers::AcceptOffers;
 use super::{Config, ConfigBuilder, ConfigError, PolicyStore, RootPrincipals, StickyRequired};
+use crate::audit::Mask;
+use crate::audit::evidence::EvidenceMode;
 use crate::credential::{ControllerDocuments, StatusLists};
 use crate::limits::Limits;
 use crate::message::action::{default_actions, default_parameters};
@@ -29,6 +31,9 @@ pub struct ConfigFile {
     pub(super) protocols: Vec<ProtocolEntry>,
     /// Where decisions are recorded.
     ledger: LedgerSettings,
+    /// What is recorded of decisions.
+    #[serde(default)]
+    audit: AuditSettings,
     /// A folder of controller documents (`*.json`).
     controllers: Option<PathBuf>,
     /// The cache of retrieved documents: status lists, did:web and WebID documents, Protocol Documents. `writgate source
@@ -149,6 +154,18 @@ struct LedgerSettings {
     path: PathBuf,
 }
 
+/// What is recorded of decisions.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AuditSettings {
+    /// `full` keeps what each decision was made from, `digests` the digests of it.
+    #[serde(default)]
+    evidence: EvidenceMode,
+    /// Paths of reports that are left out: JSON pointers, with `*` for each item of a list.
+    #[serde(default)]
+    mask: Vec<String>,
+}
+
 fn yes() -> bool {
     true
 }
@@ -200,7 +217,9 @@ impl ConfigFile {
             .with_extension_required(self.extension_required)
             .with_sticky_required(self.sticky_required)
             .with_store_trusted_by_location(self.trust_policies_by_location)
-            .with_context_free_credentials(self.context_free_credentials);
+            .with_context_free_credentials(self.context_free_credentials)
+            .with_evidence(self.audit.evidence)
+            .with_mask(Mask::new(&self.audit.mask)?);
         for domain in domains {
             builder = builder.with_domain(domain);
         }
@@ -509,6 +528,19 @@ mod tests {
         assert_eq!(load("offer_life_minutes = 7").offer_life, TimeDelta::minutes(7));
         assert_eq!(load("agreement_life_days = 7").agreement_life, TimeDelta::days(7));
         assert_eq!(load("fact_cache_bytes = 7").cache_bytes, 7);
+        assert_eq!(load("").evidence, EvidenceMode::Full);
+        assert_eq!(load("audit = { evidence = \"digests\" }").evidence, EvidenceMode::Digests);
+        let masked = load("audit = { mask = [\"/body/attributes/*/values\"] }");
+        assert_eq!(masked.mask, Mask::new(["/body/attributes/*/values"]).unwrap());
+        assert_eq!(masked.digest(), load("").digest());
+    }
+
+    #[test]
+    fn a_mask_that_no_report_can_wear_is_an_error() {
+        let mut file = file("audit = { mask = [\"/body/peer\"] }").unwrap();
+        file.base = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors");
+        let error = file.load("2026-12-01T12:00:00Z".parse().unwrap()).unwrap_err();
+        assert_eq!(error.setting, "audit.mask");
     }
 
     #[test]

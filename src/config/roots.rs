@@ -34,6 +34,11 @@ impl RootPrincipals {
         Ok(())
     }
 
+    /// Each prefix with its principal.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.prefixes.iter().map(|(prefix, principal)| (prefix.as_str(), principal.as_str()))
+    }
+
     /// Everybody who owns something, once each, in order.
     pub(crate) fn principals(&self) -> BTreeSet<&str> {
         self.prefixes.values().map(String::as_str).collect()

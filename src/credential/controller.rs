@@ -49,6 +49,11 @@ impl ControllerDocuments {
         self.retrieved.iter().map(|(url, (document, _))| (url.as_str(), document))
     }
 
+    /// The same, with the instants at which they were retrieved.
+    pub(crate) fn iter_retrieved_at(&self) -> impl Iterator<Item = (&str, &Value, Instant)> {
+        self.retrieved.iter().map(|(url, (document, retrieved))| (url.as_str(), document, *retrieved))
+    }
+
     /// All documents that the operator placed, in order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value, Instant)> {
         self.documents.iter().map(|(id, (document, retrieved))| (id.as_str(), document, *retrieved))

@@ -11,6 +11,7 @@ use super::jose;
 use super::node::{NodeView, as_node, as_text, iri};
 use super::securing::Securing;
 use super::{Credential, PaperError};
+use crate::audit::Lookups;
 use crate::ledger::status_memory::MAX_NAME_BYTES;
 use crate::ledger::{Learned, ListKey, ListMark, RevokedEntry, StatusMemory};
 use crate::limits::Limits;
@@ -74,7 +75,7 @@ impl StatusLists {
 #[derive(Debug)]
 pub(crate) struct StatusCheck<'a> {
     lists: &'a StatusLists,
-    memory: &'a StatusMemory,
+    memory: Lookups<'a>,
     keys: KeySource<'a>,
     max_age: TimeDelta,
     limits: Limits,
@@ -91,12 +92,23 @@ impl<'a> StatusCheck<'a> {
         limits: &Limits,
     ) -> Self {
         let (read, learned) = (BTreeMap::new(), Learned::default());
+        let memory = Lookups::new(memory);
         Self { lists, memory, keys, max_age, limits: limits_of_lists(limits), read, learned }
     }
 
     /// What was relied on and seen so far.
     pub(crate) fn into_learned(self) -> Learned {
         self.learned
+    }
+
+    /// The memory of earlier decisions, for whoever else asks it: what is found is noted.
+    pub(crate) fn memory(&mut self) -> &mut Lookups<'a> {
+        &mut self.memory
+    }
+
+    /// What was found so far of what earlier decisions remembered.
+    pub(crate) fn found(&self) -> &StatusMemory {
+        self.memory.found()
     }
 
     /// Notes the lists that a credential names as wanted. For credentials of chains that verified (phases A and B) to a
@@ -143,7 +155,7 @@ impl<'a> StatusCheck<'a> {
             return Err(unknown("the issuer's IRI or the list's URL is longer than is remembered"));
         }
         let place = claim.place_of(credential);
-        if self.memory.revoked.entries.contains(&place) {
+        if self.memory.is_entry_revoked(&place) {
             // Another sponsor may have taught it, and its place there may go: this chain's stays its own.
             self.learned.revoked.insert(place);
             return Err(PaperError::new(Reason::Revoked, "the credential's bit was once seen set"));
@@ -184,7 +196,7 @@ impl<'a> StatusCheck<'a> {
     }
 
     /// Reads and verifies the list at `url`.
-    fn list(&self, url: &str, context_free: bool, budget: &mut Budget) -> Result<StatusList, PaperError> {
+    fn list(&mut self, url: &str, context_free: bool, budget: &mut Budget) -> Result<StatusList, PaperError> {
         let document =
             self.lists.find(url).ok_or_else(|| unknown("no status list is at hand for the status entry"))?;
         let signed = signed(document, context_free, &self.limits, budget)?;
@@ -203,7 +215,7 @@ impl<'a> StatusCheck<'a> {
 
     /// The list's mark: what was accepted before bounds its life, and must not be newer.
     fn mark(
-        &self,
+        &mut self,
         credential: &Credential,
         url: &str,
         document: &StatusListDocument,

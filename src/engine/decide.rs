@@ -1,9 +1,12 @@
 //! Stage 10: a grant becomes a permit only by the ledger's record of it.
 
 use super::Engine;
-use crate::audit::{DecisionOutcome, DecisionReportV1, ReportBody, ReportEnvelope};
+use crate::audit::escape::escaped;
+use crate::audit::evidence::DecisionEvidence;
+use crate::audit::list;
+use crate::audit::{Consulted, DecisionOutcome, DecisionReportV1, Masked, ReportBody, ReportEnvelope};
 use crate::decision::{Decided, Decision, Evaluation, Grant, Outcome, Permit};
-use crate::ledger::{Admission, Candidate, Entry, Exercise, Learned, RestsOn};
+use crate::ledger::{Admission, Candidate, Entry, Evidence, Exercise, Learned, RestsOn};
 use crate::protocol::conversation::Role;
 use crate::refusal::{Reason, Refusal, Stage};
 use crate::request::{CallerFacts, Instant, MessageInput, Request};
@@ -13,6 +16,9 @@ use std::time;
 
 /// How often a decision is evaluated anew because its inputs changed under it, before it is given up.
 const MAX_EVALUATIONS: usize = 3;
+
+/// Characters of a text from outside in a log event.
+const MAX_LOGGED_CHARS: usize = 256;
 
 impl Engine {
     /// Decides a message: snapshot, stages 1 to 9, and stage 10 in one ledger transaction. An allow that is not durably
@@ -56,18 +62,19 @@ impl Engine {
         decision_id: &str,
         clock: StageClock,
     ) -> Result<Decided, Retry> {
-        let Evaluation { outcome, report: body, learned } = evaluation;
+        let Evaluation { outcome, report: body, learned, consulted } = evaluation;
+        let noted = self.noted(request, body, learned, &consulted)?;
         let of = request.facts.conversation(Role::Agent);
         let rests_on = RestsOn { of, conversation: request.snapshot.conversation.clone() };
-        let entry = |body, learned, admission_refusal, stage_micros| Entry {
-            body,
-            masked: None,
-            evidence: None,
+        let entry = |noted: Noted, admission_refusal, stage_micros| Entry {
+            body: noted.body,
+            masked: noted.masked,
+            evidence: noted.evidence,
             decision_id: decision_id.to_owned(),
             stage_micros,
             now: request.snapshot.instant,
             admission_refusal,
-            learned,
+            learned: noted.learned,
             rests_on: None,
         };
         let record = |entry| match self.ledger.record(entry).map_err(Retry::unavailable)? {
@@ -77,21 +84,40 @@ impl Engine {
         let (decision, report) = match outcome {
             Outcome::Granted(grant) => match self.unsupported_duty(&grant) {
                 Some(refusal) => {
-                    let entry = entry(body, learned, Some(refusal.reason()), clock.stop());
+                    let entry = entry(noted, Some(refusal.reason()), clock.stop());
                     (Decision::Refuse(refusal), record(entry)?)
                 }
-                None => self.admit(request, grant, (body, learned), rests_on, decision_id, clock)?,
+                None => self.admit(request, grant, noted, rests_on, decision_id, clock)?,
             },
             Outcome::Refused(refusal) => {
-                (Decision::Refuse(refusal), record(entry(body, learned, None, clock.stop()))?)
+                (Decision::Refuse(refusal), record(entry(noted, None, clock.stop()))?)
             }
             Outcome::NotOurs(not_ours) => {
                 // A required offer that came in between leaves no room for prose.
-                let entry = entry(body, learned, None, clock.stop());
+                let entry = entry(noted, None, clock.stop());
                 (Decision::NotOurs(not_ours), record(Entry { rests_on: Some(rests_on), ..entry })?)
             }
         };
         Ok(Decided { decision, report })
+    }
+
+    /// What the ledger is to know of an evaluation: its report, as it is recorded too, and what it can be made again from.
+    fn noted(
+        &self,
+        request: &Request,
+        body: ReportBody,
+        learned: Learned,
+        consulted: &Consulted,
+    ) -> Result<Noted, Retry> {
+        let unwritable = |cause: serde_json::Error| {
+            tracing::error!(%cause, "a report or its evidence cannot be written");
+            Retry::Unavailable
+        };
+        let masked = self.config.mask.apply(&body).map_err(unwritable)?;
+        let (manifest, mode) = (self.manifest, self.config.evidence);
+        let evidence = DecisionEvidence::of(request, consulted, &self.config, manifest, mode);
+        let DecisionEvidence { digests, blobs } = evidence.map_err(unwritable)?;
+        Ok(Noted { body, masked, evidence: Some(Evidence { digests, blobs }), learned })
     }
 
     /// Asks the ledger to reserve, consume, count and record in one transaction.
@@ -99,7 +125,7 @@ impl Engine {
         &self,
         request: &Request,
         grant: Box<Grant>,
-        (body, learned): (ReportBody, Learned),
+        noted: Noted,
         rests_on: RestsOn,
         decision_id: &str,
         clock: StageClock,
@@ -116,9 +142,9 @@ impl Engine {
             return Err(Retry::Stale);
         }
         let candidate = Candidate {
-            body,
-            masked: None,
-            evidence: None,
+            body: noted.body,
+            masked: noted.masked,
+            evidence: noted.evidence,
             decision_id: decision_id.to_owned(),
             stage_micros: clock.stop(),
             now,
@@ -132,7 +158,7 @@ impl Engine {
             presentation_created: grant.presentation.created(),
             exercised: grant.policy.exercised().iter().map(exercise).collect(),
             leans_on: grant.leans_on(),
-            learned,
+            learned: noted.learned,
             rests_on,
             obligations: grant.obligations().clone(),
         };
@@ -177,6 +203,14 @@ impl Engine {
     }
 }
 
+/// What the ledger is to know of an evaluation.
+struct Noted {
+    body: ReportBody,
+    masked: Option<Masked>,
+    evidence: Option<Evidence>,
+    learned: Learned,
+}
+
 /// Why a conclusion was not reached.
 enum Retry {
     /// Something that the evaluation saw has changed.
@@ -200,17 +234,43 @@ pub(crate) fn decision_id(now: Instant) -> String {
     uuid::Uuid::new_v7(timestamp).to_string()
 }
 
-/// Each report is also one event.
+/// Each report is also one event: the whole story in its fields. Texts from outside are escaped for a log, and cut.
 fn announce(decided: &Decided) {
     let DecisionReportV1 { body, envelope, .. } = &decided.report;
+    let row_hash = match &decided.decision {
+        Decision::Allow(permit) => Some(permit.record().1),
+        _ => None,
+    };
+    let wire_code = match envelope.reason {
+        Some(_) => envelope.wire_code,
+        None => body.wire_code,
+    };
+    let stage = if envelope.reason.is_some() { Stage::Admission } else { body.stage };
+    let marks: Vec<_> = body.marks.iter().map(String::as_str).collect();
     tracing::info!(
         decision_id = %envelope.decision_id,
         sequence = envelope.sequence,
-        outcome = ?envelope.outcome,
-        stage = body.stage.as_str(),
+        row_hash = row_hash.as_deref(),
+        outcome = list::word(envelope.outcome),
+        stage = stage.as_str(),
         reason = envelope.reason.or(body.reason).map(Reason::as_str),
+        wire_code = wire_code.map(|wire| wire.as_str()),
+        peer = logged(&body.peer),
+        holder = body.holder.as_deref().map(logged),
+        root_principal = body.root_principal.as_deref().map(logged),
+        protocol_hash = body.protocol_hash.as_deref().map(logged),
+        actions = body.actions.len(),
+        marks = marks.join(" "),
+        configuration_generation = body.configuration_generation,
         "decision"
     );
+}
+
+/// A text from outside, as a log may hold it.
+fn logged(text: &str) -> String {
+    let mut logged = escaped(text);
+    crate::refusal::cut(&mut logged, MAX_LOGGED_CHARS);
+    logged
 }
 
 /// Time spent in stages 1 to 9, for the report's envelope. (Admission writes that report, so its own time is a metric.)

@@ -2,6 +2,7 @@
 
 use super::assembly::{Member, Misplaced, Parent, assemble};
 use super::odrl::{Denial, Policy, PolicyError};
+use crate::audit::{Consulted, Lookups};
 use crate::config::{Config, PolicyStore};
 use crate::credential::binding::{self, BoundPolicy};
 use crate::credential::controller::KeySource;
@@ -82,7 +83,7 @@ impl VerifiedChain {
         actions: &ActionsUnderTest,
         request: &Request,
         config: &Config,
-        learned: &mut Learned,
+        (learned, consulted): (&mut Learned, &mut Consulted),
         budget: &mut Budget,
         known: &Known<'_>,
     ) -> Result<Self, Refusal> {
@@ -95,9 +96,15 @@ impl VerifiedChain {
             genuine: &genuine,
             status_rules: StatusRules::OF_MESSAGES,
         };
-        let chain =
-            Self::of_papers(presentation.credentials(), policy_parts, &verifier, learned, budget, known)
-                .map_err(Failure::into_refusal)?;
+        let chain = Self::of_papers(
+            presentation.credentials(),
+            policy_parts,
+            &verifier,
+            (learned, consulted),
+            budget,
+            known,
+        )
+        .map_err(Failure::into_refusal)?;
         // Each paper of the presentation is then a hop of a chain that was verified whole.
         if chain.composition_failure.is_none() {
             known.keep();
@@ -109,7 +116,7 @@ impl VerifiedChain {
         credentials: &[Arc<Credential>],
         policy_parts: &[RdfPart],
         verifier: &Verifier<'_>,
-        learned: &mut Learned,
+        (learned, consulted): (&mut Learned, &mut Consulted),
         budget: &mut Budget,
         known: &Known<'_>,
     ) -> Result<Self, Failure> {
@@ -133,6 +140,7 @@ impl VerifiedChain {
         let chain = Self::of_chains(chains, verifier, &each_part_bound_once, &mut status, budget);
         // What a verified chain taught is known whether or not it is refused. The actor chain's root is the leaf delegate,
         // which costs nothing to make up: whoever it is, it came through the same first delegate.
+        consulted.add(Consulted { memory: status.found().clone(), ..Consulted::default() });
         *learned = Learned { sponsor: Sponsor::new(verifier.root_principal, first), ..status.into_learned() };
         chain
     }
@@ -509,7 +517,8 @@ impl<'v> Verifier<'v> {
         for (hop, paper) in papers.iter().enumerate() {
             // Phase B: the assigner of each policy is the issuer of its credential.
             publishers.push(paper.credential.issuer.as_str());
-            self.not_revoked(paper, &publishers).map_err(|failure| failure.at(hop, paper))?;
+            Self::not_revoked(paper, &publishers, status.memory())
+                .map_err(|failure| failure.at(hop, paper))?;
         }
         Ok((hops, not_after))
     }
@@ -598,10 +607,9 @@ impl<'v> Verifier<'v> {
 
     /// Phase C: the operator never revoked the credential or its policy, and none of `publishers`, the assigners of the
     /// policy and of its ancestors in this chain, ever revoked the policy. Nobody else has a say.
-    fn not_revoked(&self, paper: &Paper<'_>, publishers: &[&str]) -> Result<(), Failure> {
-        let revoked = &self.snapshot.memory.revoked;
+    fn not_revoked(paper: &Paper<'_>, publishers: &[&str], memory: &mut Lookups<'_>) -> Result<(), Failure> {
         let ids = [paper.id(), paper.credential.id.as_deref()];
-        if let Some(id) = ids.into_iter().flatten().find(|id| revoked.ids.contains(*id)) {
+        if let Some(id) = ids.into_iter().flatten().find(|id| memory.is_revoked(id)) {
             return Err(Failure::new(
                 Phase::C,
                 Reason::Revoked,
@@ -610,11 +618,11 @@ impl<'v> Verifier<'v> {
             .expected(Some(id), None));
         }
         let Some(policy) = paper.id() else { return Ok(()) };
-        let by = |publisher: &&&str| {
+        let mut by = |publisher: &&&str| {
             let (publisher, policy) = ((**publisher).to_owned(), policy.to_owned());
-            revoked.policies.contains(&RevokedPolicy { publisher, policy })
+            memory.is_policy_revoked(RevokedPolicy { publisher, policy })
         };
-        match publishers.iter().find(by) {
+        match publishers.iter().find(|publisher| by(publisher)) {
             None => Ok(()),
             Some(publisher) => Err(Failure::new(
                 Phase::C,

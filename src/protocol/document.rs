@@ -10,6 +10,7 @@ use crate::vocab::{a2a, sh};
 use oxrdf::vocab::rdf::TYPE;
 use oxrdf::{Graph, NamedNode, NamedNodeRef, NamedOrBlankNode, NamedOrBlankNodeRef, TermRef, TripleRef};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// How strictly a presentation must be bound to its message under a protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, serde::Serialize, Default)]
@@ -55,6 +56,16 @@ pub struct ProtocolDocument {
     pub(crate) response_shapes: Option<CompiledShapes>,
     /// Predicates on paths of the request shapes: what an intent may say beside the mapping's predicates.
     pub(crate) request_paths: BTreeSet<String>,
+    /// What was read, for evidence.
+    pub(crate) read_from: ReadFrom,
+}
+
+/// A document as it came, and the limits that it was read under.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadFrom {
+    pub(crate) text: Arc<str>,
+    pub(crate) media_type: Arc<str>,
+    pub(crate) limits: Limits,
 }
 
 /// Why a Protocol Document was not loaded.
@@ -103,7 +114,9 @@ impl ProtocolDocument {
         let request_shapes = compile(&request, &response)?;
         let response_shapes = if response.is_empty() { None } else { Some(compile(&response, &request)?) };
         let request_paths = request_shapes.paths().clone();
-        Ok(Self { settings, id: id.into_string(), request_shapes, response_shapes, request_paths })
+        let read_from = ReadFrom { text: text.into(), media_type: media_type.into(), limits: limits.clone() };
+        let id = id.into_string();
+        Ok(Self { settings, id, request_shapes, response_shapes, request_paths, read_from })
     }
 
     /// The hash of a document's graph (HASH-1), read as Turtle or JSON-LD. The hash says nothing about whether the

@@ -12,6 +12,7 @@ mod hash;
 mod registry;
 mod review;
 
+pub(crate) use document::ReadFrom;
 pub use document::{Binding, LoadError, ProtocolDocument, ProtocolSettings};
 pub use finding::{Finding, FindingKind, Severity};
 pub use hash::{ProtocolHash, ProtocolHashError};

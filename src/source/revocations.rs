@@ -79,6 +79,18 @@ impl RevocationFeed {
         Self::new(publisher, signed_statements(&credential).map_err(problem)?, now)
     }
 
+    /// What evidence says that a feed said.
+    ///
+    /// # Errors
+    /// [`SourceError`], for an IRI that no feed could hold.
+    pub(crate) fn of_evidence(
+        publisher: &str,
+        policies: BTreeSet<String>,
+        read: Instant,
+    ) -> Result<Self, SourceError> {
+        Self::new(publisher, policies, read)
+    }
+
     fn new(publisher: &str, policies: BTreeSet<String>, read: Instant) -> Result<Self, SourceError> {
         let is_kept = |name: &str| !name.is_empty() && name.len() <= MAX_NAME_BYTES;
         if !is_kept(publisher) || !policies.iter().all(|policy| is_kept(policy)) {

@@ -1,7 +1,13 @@
 //! `writgate audit`: what the ledger recorded, for those who trust nobody. Nothing here writes to a ledger.
 
+mod explain;
+mod export;
 mod filters;
+mod list;
+mod query;
+mod replay;
 mod report;
+mod show;
 mod verify;
 
 use super::{Failure, Outcome, output};
@@ -10,6 +16,18 @@ use std::path::PathBuf;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    /// Rows in a line each, newest last; times in UTC
+    List(list::Arguments),
+    /// One row, whole
+    Show(show::Arguments),
+    /// Who asked for what under which mandate, what failed, and the smallest change that would have permitted it
+    Explain(explain::Arguments),
+    /// Rows for other programs: JSONL, N-Quads (PROV-O), CSV
+    Export(export::Arguments),
+    /// SPARQL over the rows as PROV-O; read-only, and without any network
+    Query(query::Arguments),
+    /// Make recorded decisions again, from the ledger alone: exit 0 all came out the same, 1 not all
+    Replay(replay::Arguments),
     /// Verify that the ledger is what was written: exit 0 it is, 1 it is not
     Verify(verify::Arguments),
     /// Write the decisions as a page: one HTML file
@@ -18,6 +36,12 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: &Command) -> Outcome {
     match command {
+        Command::List(arguments) => list::run(arguments),
+        Command::Show(arguments) => show::run(arguments),
+        Command::Explain(arguments) => explain::run(arguments),
+        Command::Export(arguments) => export::run(arguments),
+        Command::Query(arguments) => query::run(arguments),
+        Command::Replay(arguments) => replay::run(arguments),
         Command::Verify(arguments) => verify::run(arguments),
         Command::Report(arguments) => report::run(arguments),
     }
@@ -42,4 +66,9 @@ impl Source {
         };
         LedgerReader::open(&path).map_err(|cause| output::no_ledger(&path, &cause))
     }
+}
+
+/// There is no such row.
+fn no_row(named: &str) -> Failure {
+    Failure::new(format!("{named}: there is no row of that id or number"))
 }

@@ -52,19 +52,8 @@ fn anybody() -> String {
 /// Input: `message` (a file of JSON octets, or the octets themselves), `facts`, `snapshot`, and `config` (a file of the
 /// suite's folder; `writgate.toml` if absent).
 pub(super) fn run(input: &Value, folder: &Folder) -> Result<Value, Failure> {
-    let facts: Facts = serde_json::from_value(input.get("facts").cloned().unwrap_or_default())?;
-    let moment: Moment = serde_json::from_value(input.get("snapshot").cloned().unwrap_or_default())?;
-    let config = input.get("config").and_then(Value::as_str).unwrap_or("writgate.toml");
-    let config = ConfigFile::read(&folder.suite.join(config))?.load(moment.instant)?;
-    let ledger = SqliteLedger::in_memory(config.default_domain(), moment.instant, config.skew())?;
-    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
-    let conversation = conversation(&facts);
-    let facts = caller_facts(facts);
-    let mut snapshot =
-        Snapshot { counts: moment.counts, conversation, ..engine.snapshot(&facts, moment.instant)? };
-    Arc::make_mut(&mut snapshot.memory).revoked.ids.extend(moment.revoked);
-    let message = MessageInput::Bytes(folder.octets(text(input, "message")?)?);
-    let evaluation = engine.evaluate(&Request { message, facts, snapshot });
+    let (engine, request) = case(input, folder)?;
+    let evaluation = engine.evaluate(&request);
     Ok(match evaluation.outcome {
         Outcome::Granted(grant) => json!({
             "outcome": "granted",
@@ -78,6 +67,23 @@ pub(super) fn run(input: &Value, folder: &Folder) -> Result<Value, Failure> {
         }),
         Outcome::NotOurs(_) => json!({ "outcome": "not-ours" }),
     })
+}
+
+/// What is asked in a case, and the engine that it is asked of.
+pub(super) fn case(input: &Value, folder: &Folder) -> Result<(Engine, Request), Failure> {
+    let facts: Facts = serde_json::from_value(input.get("facts").cloned().unwrap_or_default())?;
+    let moment: Moment = serde_json::from_value(input.get("snapshot").cloned().unwrap_or_default())?;
+    let config = input.get("config").and_then(Value::as_str).unwrap_or("writgate.toml");
+    let config = ConfigFile::read(&folder.suite.join(config))?.load(moment.instant)?;
+    let ledger = SqliteLedger::in_memory(config.default_domain(), moment.instant, config.skew())?;
+    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
+    let conversation = conversation(&facts);
+    let facts = caller_facts(facts);
+    let mut snapshot =
+        Snapshot { counts: moment.counts, conversation, ..engine.snapshot(&facts, moment.instant)? };
+    Arc::make_mut(&mut snapshot.memory).revoked.ids.extend(moment.revoked);
+    let message = MessageInput::Bytes(folder.octets(text(input, "message")?)?);
+    Ok((engine, Request { message, facts, snapshot }))
 }
 
 fn conversation(facts: &Facts) -> Conversation {

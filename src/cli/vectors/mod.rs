@@ -147,6 +147,25 @@ fn run_case(suite: &Path, entry: &Entry) -> Result<(), Mismatch> {
     }
 }
 
+/// Every request that the suites of a folder have evaluated, with its case's id and the engine that is asked.
+#[cfg(test)]
+pub(crate) fn requests(folder: &Path) -> Vec<(String, crate::Engine, crate::Request)> {
+    let mut requests = Vec::new();
+    for suite in suites(folder).map_err(|Failure(cause)| cause).unwrap() {
+        for entry in read_manifest(&suite).map_err(|Failure(cause)| cause).unwrap().cases {
+            let path = suite.join(&entry.path);
+            let case: Case = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+            if case.operation == "evaluate-message" {
+                let folder = Folder { case: path.parent().unwrap().to_path_buf(), suite: suite.clone() };
+                let (engine, request) =
+                    evaluate_message::case(&case.input, &folder).map_err(|Failure(cause)| cause).unwrap();
+                requests.push((entry.id, engine, request));
+            }
+        }
+    }
+    requests
+}
+
 /// Every member that is expected is there and equal; a string that names a file stands for its text.
 fn agrees(expected: &Value, actual: &Value, folder: &Folder) -> bool {
     match (expected, actual) {

@@ -41,6 +41,7 @@ fn store(text: &str) -> PolicyStore {
         media_type: RdfMediaType::Turtle,
         graph: graph(text),
         read: now(),
+        limits: Limits::default(),
     };
     PolicyStore { documents: BTreeMap::from([(POLICY_IRI.to_owned(), stored)]) }
 }

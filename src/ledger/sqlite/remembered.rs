@@ -2,6 +2,7 @@
 
 use super::micros;
 use super::sponsors::{self, Kind};
+use crate::audit::RevokedName;
 use crate::ledger::fair_share::Sponsor;
 use crate::ledger::status_memory::{
     ACCEPTED_FOR_DAYS, ACCEPTED_IN_ALL, ACCEPTED_PER_SPONSOR, REVOKED_IN_ALL, REVOKED_PER_SPONSOR,
@@ -391,7 +392,7 @@ fn days_before(now: Instant, days: i64) -> Instant {
 }
 
 /// Revocations of one row of the chain, which names each.
-const MARKED_AT_ONCE: usize = 4_096;
+const MARKED_AT_ONCE: usize = 1_024;
 
 /// What is revoked, in portions that one row of the chain can name.
 pub(super) fn portions(revoked: &Revoked) -> Vec<Revoked> {
@@ -417,6 +418,16 @@ pub(super) fn portions(revoked: &Revoked) -> Vec<Revoked> {
         next(&mut portions, &|portion| _ = portion.entries.insert(entry.clone()));
     }
     portions
+}
+
+/// The ids and policies of a portion, as its row names them.
+pub(super) fn names(portion: &Revoked) -> Vec<RevokedName> {
+    let ids = portion.ids.iter().map(|id| RevokedName { id: id.clone(), publisher: None });
+    let policies = portion
+        .policies
+        .iter()
+        .map(|of| RevokedName { id: of.policy.clone(), publisher: Some(of.publisher.clone()) });
+    ids.chain(policies).collect()
 }
 
 /// Keeps what the operator says is revoked, whatever its number.

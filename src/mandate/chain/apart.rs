@@ -6,6 +6,7 @@ use super::{
     Failure, Paper, Sources, StatusRules, VerifiedChain, Verifier, delegates_for_itself, is_genuine,
     mismatch, one_credential_per_policy, read_papers, unreadable,
 };
+use crate::audit::Consulted;
 use crate::config::{Config, PolicyStore, StoredPolicy};
 use crate::credential::{Credential, Known, PaperError, binding};
 use crate::ledger::Learned;
@@ -86,8 +87,8 @@ impl Apart<'_> {
         let verifier =
             Verifier { status_rules: StatusRules::OF_MESSAGES, ..self.verifier(root_principal, &genuine) };
         // Papers that no message brought teach the ledger nothing.
-        let mut learned = Learned::default();
-        VerifiedChain::of_papers(credentials, policy_parts, &verifier, &mut learned, budget, &known)
+        let notes = (&mut Learned::default(), &mut Consulted::default());
+        VerifiedChain::of_papers(credentials, policy_parts, &verifier, notes, budget, &known)
             .map_err(Failure::into_refusal)
     }
 
@@ -159,8 +160,13 @@ fn papers<'a>(
         let graph = parse_graph(text, *media_type, limits)
             .map_err(|_| Failure::assembly("a policy document is not RDF of its media type"))?;
         let policy = Policy::read(&graph, limits).map_err(unreadable)?;
-        let stored =
-            StoredPolicy { text: text.clone(), media_type: *media_type, graph, read: Instant::UNIX_EPOCH };
+        let stored = StoredPolicy {
+            text: text.clone(),
+            media_type: *media_type,
+            graph,
+            read: Instant::UNIX_EPOCH,
+            limits: limits.clone(),
+        };
         store.documents.insert(policy.id().to_owned(), stored);
         policies.push(policy);
     }

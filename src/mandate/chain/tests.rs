@@ -56,7 +56,8 @@ impl Run {
         let mut budget = Budget::new(&Limits::default());
         let credentials: Vec<_> = self.credentials.iter().cloned().map(Arc::new).collect();
         let (learned, known) = (&mut self.learned.borrow_mut(), Known::nothing());
-        VerifiedChain::of_papers(&credentials, &self.parts, &verifier, learned, &mut budget, &known)
+        let notes = (&mut **learned, &mut Consulted::default());
+        VerifiedChain::of_papers(&credentials, &self.parts, &verifier, notes, &mut budget, &known)
             .map_err(Failure::into_refusal)
     }
 

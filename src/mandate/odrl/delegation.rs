@@ -7,6 +7,7 @@ use super::facts::Facts;
 use super::hops::{Chain, ChainGrant, Denial};
 use super::model::{Constraint, Operator, Policy, Rule, local_name};
 use super::value::Value;
+use crate::audit::Consulted;
 use crate::config::Config;
 use crate::decision::Obligation;
 use crate::mandate::VerifiedChain;
@@ -133,8 +134,10 @@ pub(super) struct PolicyStage<'a> {
     pub(super) config: &'a Config,
     pub(super) of_message: bool,
     facts: Arc<Facts>,
-    /// The snapshot's, in one copy for all questions.
+    /// The snapshot's, of these policies alone, in one copy for all questions.
     counts: Arc<BTreeMap<String, u64>>,
+    /// The ids of these policies that the operator revoked.
+    pub(super) revoked: BTreeSet<String>,
     pub(super) work: Work,
     pub(super) primary: Vec<&'a Policy>,
     secondary: Vec<&'a Policy>,
@@ -156,6 +159,7 @@ impl<'a> PolicyStage<'a> {
         config: &'a Config,
         of_message: bool,
     ) -> Self {
+        let Consulted { memory, counts } = Consulted::of_policies(chain, &request.snapshot);
         Self {
             chain,
             actor,
@@ -163,7 +167,8 @@ impl<'a> PolicyStage<'a> {
             config,
             of_message,
             facts: config.facts.for_root(chain.root_principal()),
-            counts: Arc::new(request.snapshot.counts.clone()),
+            counts: Arc::new(counts),
+            revoked: memory.revoked.ids,
             work: Work::new(&config.limits),
             primary: chain.hops().iter().map(|hop| hop.policy.as_ref()).collect(),
             secondary: chain.actor_hops().iter().map(|hop| hop.policy.as_ref()).collect(),
@@ -177,8 +182,7 @@ impl PolicyStage<'_> {
     pub(super) fn mandate(&self, action: &ActionUnderTest, earlier: u64) -> Result<ChainGrant, Box<Denial>> {
         let asked = self.odrl_request(self.chain.leaf_delegate(), action, earlier);
         let chain = Chain { policies: &self.primary, request: &asked, root_is_owner: true };
-        let mut grant =
-            chain.evaluate(&self.request.snapshot.memory.revoked.ids, self.config.max_chain_length)?;
+        let mut grant = chain.evaluate(&self.revoked, self.config.max_chain_length)?;
         credentials_cover(self.chain.hops(), action)?;
         if self.of_message && action.action == acl::CONTROL {
             let until = self.passing_on(&chain, action)?;
@@ -206,8 +210,7 @@ impl PolicyStage<'_> {
         let secondary = Chain { policies: &self.secondary, request: &asked, root_is_owner: false };
         if self.actor != leaf {
             self.is_chain_of_leaf(leaf)?;
-            grant =
-                secondary.evaluate(&self.request.snapshot.memory.revoked.ids, self.config.max_actor_hops)?;
+            grant = secondary.evaluate(&self.revoked, self.config.max_actor_hops)?;
             credentials_cover(self.chain.actor_hops(), action)?;
             if self.of_message && action.action == acl::CONTROL {
                 let until = self.passing_on(&secondary, action)?;

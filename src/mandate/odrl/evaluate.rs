@@ -417,6 +417,20 @@ impl<'a> Judge<'a> {
     }
 
     fn compare(&self, operand: &str, operator: Operator, values: &[Value], right: &[Value]) -> Truth {
+        #[cfg(test)]
+        if operator == Operator::Eq && super::testing::eq_is_turned() {
+            return self.compare_as_it_is(operand, operator, values, right).not();
+        }
+        self.compare_as_it_is(operand, operator, values, right)
+    }
+
+    fn compare_as_it_is(
+        &self,
+        operand: &str,
+        operator: Operator,
+        values: &[Value],
+        right: &[Value],
+    ) -> Truth {
         let equal = |value: &Value, right: &Value| match pair(operand, value, right) {
             Some((value, right)) => Truth::of_known(value.equals(&right)),
             None => Truth::Undetermined,

@@ -84,11 +84,7 @@ impl Trial<'_> {
     fn explain(&self, denial: &Denial) -> Option<Explanation> {
         let request = self.stage.odrl_request(self.stage.chain.leaf_delegate(), self.action, self.earlier);
         let chain = Chain { policies: &self.stage.primary, request: &request, root_is_owner: true };
-        let failing = failing(
-            &chain,
-            &self.stage.request.snapshot.memory.revoked.ids,
-            self.stage.config.max_chain_length,
-        )?;
+        let failing = failing(&chain, &self.stage.revoked, self.stage.config.max_chain_length)?;
         let policy = chain.policies.get(failing.hop).copied()?;
         let place = format!("hop {}, policy {}", failing.hop, policy.id());
         // A prohibition comes before what permits, so where one matches it is what denied.

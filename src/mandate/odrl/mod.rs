@@ -14,6 +14,8 @@ mod implication;
 mod model;
 mod parse;
 #[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
 mod tests;
 mod value;
 mod words;

@@ -112,6 +112,7 @@ impl Ask {
             media_type: RdfMediaType::Turtle,
             graph: graph(text),
             read: instant(NOW),
+            limits: Limits::default(),
         };
         self.facts.documents.insert(text.to_owned(), stored);
         self
