@@ -570,7 +570,10 @@ fn the_page_has_no_barrier_that_axe_knows() {
         ),
         Job {
             width: 390,
-            ..Job::new(&page, vec![shot("narrow", false), ("click", json!(13)), one("narrow-decision", 13)])
+            ..Job::new(
+                &page,
+                vec![shot("narrow", false), ("goto", json!("#row-13")), shot("narrow-decision", false)],
+            )
         },
         Job::new(&page, vec![("click", json!(3)), ("media", json!("print")), shot("print", true)]),
     ];

@@ -88,6 +88,15 @@ pub fn write_page(
     reader: &LedgerReader,
     options: &PageOptions,
 ) -> Result<PageSummary, PageError> {
+    write_within(out, reader, options, MAX_OCTETS)
+}
+
+fn write_within(
+    out: &mut impl Write,
+    reader: &LedgerReader,
+    options: &PageOptions,
+    max_octets: u64,
+) -> Result<PageSummary, PageError> {
     let chain = Chain::verified(reader)?;
     let survey = Survey::of(reader, &chain, options)?;
     let facets = Facets::of(&survey.decisions);
@@ -100,7 +109,7 @@ pub fn write_page(
     let mut shown = 0u64;
     let mut evidence = decision::EvidenceStates::new(reader);
     for noted in survey.decisions.iter().rev() {
-        if octets > MAX_OCTETS {
+        if octets > max_octets {
             break;
         }
         let row = unchanged(reader, noted.sequence, noted.row_hash)?;
@@ -341,4 +350,138 @@ fn short(iri: &str) -> String {
         .iter()
         .find_map(|(namespace, prefix)| iri.strip_prefix(namespace).map(|local| format!("{prefix}{local}")))
         .unwrap_or_else(|| iri.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::{EvaluationOutcome, Event, EventEnvelope, LedgerEventV1, ReportBody, example_body};
+    use crate::ledger::{Entry, Learned, Ledger, SqliteLedger};
+    use crate::refusal::{Reason, Stage};
+    use chrono::TimeDelta;
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    /// A ledger's file of its own, with so many refusals and one event.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(refusals: u32) -> Self {
+            let path = std::env::temp_dir().join(format!("writgate-page-{}.db", uuid::Uuid::new_v4()));
+            let now = now();
+            let ledger =
+                SqliteLedger::create(&path, "https://a.example/", true, now, TimeDelta::seconds(60)).unwrap();
+            for _ in 0..refusals {
+                let body = ReportBody {
+                    outcome: EvaluationOutcome::Refused,
+                    stage: Stage::Policy,
+                    reason: Some(Reason::PolicyDenied),
+                    wire_code: Reason::PolicyDenied.wire_code(Stage::Policy),
+                    ..example_body()
+                };
+                let entry = Entry {
+                    body,
+                    masked: None,
+                    evidence: None,
+                    decision_id: uuid::Uuid::now_v7().to_string(),
+                    stage_micros: BTreeMap::new(),
+                    now,
+                    admission_refusal: None,
+                    learned: Learned::default(),
+                    rests_on: None,
+                };
+                ledger.record(entry).unwrap();
+            }
+            ledger.raise_floor(now).unwrap();
+            Self(path)
+        }
+
+        fn reader(&self) -> LedgerReader {
+            LedgerReader::open(&self.0).unwrap()
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_file(&self.0);
+        }
+    }
+
+    fn now() -> Instant {
+        "2026-05-01T12:00:00Z".parse().unwrap()
+    }
+
+    fn options() -> PageOptions {
+        PageOptions { filter: Filter::default(), limit: DEFAULT_DECISIONS, now: now() }
+    }
+
+    #[test]
+    fn a_row_that_changed_since_the_chain_was_verified_ends_the_page() {
+        let scratch = Scratch::new(1);
+        let reader = scratch.reader();
+        let (last, hash) = reader.verify_chain().unwrap();
+        assert_eq!(unchanged(&reader, last, hash).unwrap().sequence, last);
+        assert!(matches!(unchanged(&reader, last, Digest::of("another")), Err(PageError::Changed(2))));
+        assert!(matches!(unchanged(&reader, last + 1, hash), Err(PageError::Changed(3))));
+    }
+
+    #[test]
+    fn a_page_that_is_full_says_how_many_are_left_out() {
+        let scratch = Scratch::new(3);
+        let mut page = Vec::new();
+        let summary = write_within(&mut page, &scratch.reader(), &options(), 1).unwrap();
+        assert_eq!((summary.decisions, summary.matched, summary.events), (1, 3, 1));
+        let page = String::from_utf8(page).unwrap();
+        assert!(page.contains("The page is full: 2 more decisions are left out"));
+        assert!(page.contains("id=\"row-3\"") && !page.contains("id=\"row-2\""));
+    }
+
+    #[test]
+    fn a_ledger_without_a_row_has_a_page() {
+        let scratch = Scratch::new(0);
+        let mut page = Vec::new();
+        let summary = write_page(&mut page, &scratch.reader(), &options()).unwrap();
+        assert_eq!((summary.decisions, summary.events, summary.broken), (0, 1, None));
+        assert!(String::from_utf8(page).unwrap().contains("There is none that the filter asks for."));
+    }
+
+    /// The style that the policy lets through is the one that the page has, to the octet.
+    #[test]
+    fn the_style_is_the_one_that_the_policy_names() {
+        let scratch = Scratch::new(2);
+        let mut page = Vec::new();
+        write_page(&mut page, &scratch.reader(), &options()).unwrap();
+        let page = String::from_utf8(page).unwrap();
+        let between =
+            |from: &str, to: &str| page.split_once(from).unwrap().1.split_once(to).unwrap().0.to_owned();
+        let style = between("<style>", "</style>");
+        let hash = STANDARD.encode(Digest::of(&style).as_bytes());
+        assert_eq!(between("style-src 'sha256-", "'"), hash);
+        assert!(!style.contains("url(") && !style.contains("@import"));
+    }
+
+    #[test]
+    fn an_event_is_text() {
+        let hostile = "</td><script>1</script>\u{202e}";
+        let event = LedgerEventV1 {
+            version: LedgerEventV1::VERSION.to_owned(),
+            event: Event::Forgotten { peer: hostile.to_owned(), exchanges: 1 },
+            envelope: EventEnvelope {
+                event_id: hostile.to_owned(),
+                sequence: 1,
+                recorded: hostile.to_owned(),
+                changes: Vec::new(),
+            },
+        };
+        let row = LedgerRow {
+            sequence: 1,
+            row_hash: Digest::of("row"),
+            record: Record::Event(Box::new(event.clone())),
+            text: String::new(),
+        };
+        let mut html = Html::default();
+        list::event(&mut html, &row, &event).unwrap();
+        assert!(html.as_str().contains("&lt;script&gt;1"), "{}", html.as_str());
+        assert!(!html.as_str().contains("<script") && !html.as_str().contains('\u{202e}'));
+    }
 }
