@@ -12,6 +12,7 @@ pub mod export;
 pub mod filter;
 pub mod list;
 mod mask;
+pub mod page;
 pub mod prov;
 pub mod query;
 mod record;

@@ -10,6 +10,7 @@
 
 mod admission;
 mod attacks;
+mod audit_page;
 mod binding;
 mod card;
 mod challenge_commands;

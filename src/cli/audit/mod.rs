@@ -6,6 +6,7 @@ mod filters;
 mod list;
 mod query;
 mod replay;
+mod report;
 mod show;
 mod verify;
 
@@ -29,6 +30,8 @@ pub(crate) enum Command {
     Replay(replay::Arguments),
     /// Verify that the ledger is what was written: exit 0 it is, 1 it is not
     Verify(verify::Arguments),
+    /// Write the decisions as a page: one HTML file
+    Report(report::Arguments),
 }
 
 pub(crate) fn run(command: &Command) -> Outcome {
@@ -40,6 +43,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Query(arguments) => query::run(arguments),
         Command::Replay(arguments) => replay::run(arguments),
         Command::Verify(arguments) => verify::run(arguments),
+        Command::Report(arguments) => report::run(arguments),
     }
 }
 
