@@ -141,10 +141,12 @@ impl Engine {
     /// # Errors
     /// [`LedgerError`]
     pub fn snapshot(&self, facts: &CallerFacts, instant: Instant) -> Result<Snapshot, LedgerError> {
-        self.snapshot_of(&facts.conversation(Role::Agent), instant)
+        let counts = self.ledger.counts(None)?;
+        Ok(Snapshot { counts, ..self.snapshot_of(&facts.conversation(Role::Agent), instant)? })
     }
 
-    /// The same for a conversation in either role.
+    /// The same for a conversation in either role, without any counts: a grant of such a snapshot rests on none only if
+    /// [`Consulted::counted`] says so.
     pub(crate) fn snapshot_of(
         &self,
         of: &ConversationKey,
@@ -152,8 +154,8 @@ impl Engine {
     ) -> Result<Snapshot, LedgerError> {
         // Reports write milliseconds, and a re-decision at the reported instant must find the same.
         let instant = instant.trunc_subsecs(3);
-        let LedgerSnapshot { memory, counts, conversation } = self.ledger.snapshot(of, instant)?;
-        Ok(Snapshot { memory, counts, conversation, ..self.empty_snapshot(instant) })
+        let LedgerSnapshot { memory, conversation } = self.ledger.snapshot(of, instant)?;
+        Ok(Snapshot { memory, conversation, ..self.empty_snapshot(instant) })
     }
 
     /// What the configuration alone knows at `instant`.

@@ -10,7 +10,7 @@ use crate::credential::JudgedChallenge;
 use crate::ledger::{ListKey, ListMark, RevokedEntry, RevokedPolicy, StatusMemory};
 use crate::mandate::VerifiedChain;
 use crate::request::Snapshot;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What an evaluation found in its [`Snapshot`] of what earlier decisions left behind, and what it was told from outside.
 /// It holds what a peer may still use, so it is evidence and no part of a report.
@@ -20,6 +20,8 @@ pub struct Consulted {
     pub memory: StatusMemory,
     /// Of [`Snapshot::counts`].
     pub counts: BTreeMap<String, u64>,
+    /// The policies whose counts the answer turns on, by the keys of [`Snapshot::counts`], also where there was none.
+    pub counted: BTreeSet<String>,
     /// The issued challenge that was expected, and what its issuer said of it.
     /// [`crate::credential::IssuedChallenges::Recorded`] says it again.
     pub challenge: Option<JudgedChallenge>,
@@ -34,8 +36,11 @@ impl Consulted {
                 consulted.memory.revoked.ids.insert(policy.id().to_owned());
             }
             let key = policy.count_key();
-            if let Some(count) = snapshot.counts.get(&key) {
-                consulted.counts.insert(key, *count);
+            if policy.is_counted() {
+                if let Some(count) = snapshot.counts.get(&key) {
+                    consulted.counts.insert(key.clone(), *count);
+                }
+                consulted.counted.insert(key);
             }
         }
         consulted
@@ -43,7 +48,7 @@ impl Consulted {
 
     /// Adds what was found elsewhere in the same snapshot.
     pub(crate) fn add(&mut self, more: Self) {
-        let Self { memory, counts, challenge } = more;
+        let Self { memory, counts, counted, challenge } = more;
         let StatusMemory { revoked, lists, forgotten } = memory;
         self.memory.revoked.ids.extend(revoked.ids);
         self.memory.revoked.policies.extend(revoked.policies);
@@ -51,6 +56,7 @@ impl Consulted {
         self.memory.lists.extend(lists);
         self.memory.forgotten = self.memory.forgotten.or(forgotten);
         self.counts.extend(counts);
+        self.counted.extend(counted);
         self.challenge = self.challenge.take().or(challenge);
     }
 }

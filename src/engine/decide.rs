@@ -48,10 +48,27 @@ impl Engine {
 
     /// One snapshot, one evaluation, and its conclusion.
     fn attempt(&self, request: &mut Request, decision_id: &str) -> Result<Decided, Retry> {
-        request.snapshot = self.snapshot(&request.facts, self.clock.now()).map_err(Retry::unavailable)?;
+        let of = request.facts.conversation(Role::Agent);
+        request.snapshot = self.snapshot_of(&of, self.clock.now()).map_err(Retry::unavailable)?;
+        let (mut clock, mut evaluation) = self.evaluate_timed(request);
+        // Which policies count is known once the chain is. A ledger has as many counts as there ever were mandates, so no
+        // decision reads them all; what a count decides is evaluated again with it.
+        if !evaluation.consulted.counted.is_empty() {
+            let counted = std::mem::take(&mut evaluation.consulted.counted);
+            request.snapshot.counts = self.ledger.counts(Some(&counted)).map_err(Retry::unavailable)?;
+            (clock, evaluation) = self.evaluate_timed(request);
+            // Of equal chains it is equal. If it were not, a count would have been taken for none.
+            if evaluation.consulted.counted != counted {
+                return Err(Retry::Unavailable);
+            }
+        }
+        self.conclude(request, evaluation, decision_id, clock)
+    }
+
+    fn evaluate_timed(&self, request: &Request) -> (StageClock, Evaluation) {
         let mut clock = StageClock::start();
         let evaluation = self.evaluate_watched(request, &mut |stage| clock.enter(stage));
-        self.conclude(request, evaluation, decision_id, clock)
+        (clock, evaluation)
     }
 
     /// Records what the evaluation found, and admits a grant.

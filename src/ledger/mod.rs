@@ -67,8 +67,6 @@ pub enum LedgerError {
 pub struct LedgerSnapshot {
     /// What was once seen revoked, and which status lists were accepted.
     pub memory: Arc<StatusMemory>,
-    /// How often each policy's permissions were exercised, by the policy's id, a space and its assigner.
-    pub counts: BTreeMap<String, u64>,
     /// What holds in the conversation that was asked for.
     pub conversation: Conversation,
 }
@@ -240,6 +238,13 @@ pub trait Ledger: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// [`LedgerError`]
     fn snapshot(&self, of: &ConversationKey, now: Instant) -> Result<LedgerSnapshot, LedgerError>;
+
+    /// How often the permissions of these policies were exercised, by the policy's id, a space and its assigner; of all
+    /// policies where none are named. A policy that is not in the answer never was.
+    ///
+    /// # Errors
+    /// [`LedgerError`]
+    fn counts(&self, of: Option<&BTreeSet<String>>) -> Result<BTreeMap<String, u64>, LedgerError>;
 
     /// In one transaction: re-checks the candidate, reserves its id, consumes its challenge, counts its permissions,
     /// appends its report and keeps what was learned; or records the refusal and keeps what was learned. Where the mark

@@ -35,6 +35,7 @@ use chrono::{DateTime, TimeDelta};
 pub use conversations::ListedExchange;
 use remembered::Remembered;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
@@ -299,12 +300,24 @@ impl Ledger for SqliteLedger {
             .lock()
             .map_err(|_| LedgerError::Store("an earlier snapshot failed while it read the ledger".into()))?
             .current(&transaction)?;
-        let counts = transaction
-            .prepare_cached("SELECT policy, exercised FROM counts")?
-            .query_and_then((), |row| Ok((row.get(0)?, read_u64(row.get(1)?)?)))?
-            .collect::<Result<_, LedgerError>>()?;
         let conversation = conversations::conversation(&transaction, of, now)?;
-        Ok(LedgerSnapshot { memory, counts, conversation })
+        Ok(LedgerSnapshot { memory, conversation })
+    }
+
+    fn counts(&self, of: Option<&BTreeSet<String>>) -> Result<BTreeMap<String, u64>, LedgerError> {
+        let mut connection = self.lock_reading()?;
+        let transaction = connection.transaction()?;
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, read_u64(row.get(1)?)?));
+        let Some(of) = of else {
+            let mut all = transaction.prepare_cached("SELECT policy, exercised FROM counts")?;
+            return all.query_and_then((), read)?.collect();
+        };
+        let mut one = transaction.prepare_cached("SELECT policy, exercised FROM counts WHERE policy = ?1")?;
+        let mut counts = BTreeMap::new();
+        for policy in of {
+            counts.extend(one.query_and_then((policy,), read)?.collect::<Result<Vec<_>, LedgerError>>()?);
+        }
+        Ok(counts)
     }
 
     fn admit(&self, candidate: Candidate) -> Result<Admission, LedgerError> {

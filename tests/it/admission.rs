@@ -3,6 +3,7 @@
 use crate::support::{self, TestClock, assert_allowed, engine_on, grant, noon, octets, refused, world};
 use chrono::TimeDelta;
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use writgate::ledger::{Ledger, Revoked, RevokedPolicy, SqliteLedger};
@@ -536,6 +537,13 @@ impl Ledger for Panicking {
     ) -> Result<writgate::ledger::LedgerSnapshot, writgate::ledger::LedgerError> {
         assert_ne!(self.1, "snapshot");
         self.0.snapshot(of, now)
+    }
+
+    fn counts(
+        &self,
+        of: Option<&BTreeSet<String>>,
+    ) -> Result<BTreeMap<String, u64>, writgate::ledger::LedgerError> {
+        self.0.counts(of)
     }
 
     fn admit(

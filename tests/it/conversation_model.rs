@@ -259,6 +259,10 @@ impl Ledger for Dying {
         self.ledger.snapshot(of, now)
     }
 
+    fn counts(&self, of: Option<&BTreeSet<String>>) -> Result<BTreeMap<String, u64>, LedgerError> {
+        self.ledger.counts(of)
+    }
+
     fn admit(&self, candidate: Candidate) -> Result<Admission, LedgerError> {
         self.ledger.admit(candidate)
     }

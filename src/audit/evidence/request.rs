@@ -180,7 +180,8 @@ impl RequestForm {
             controllers: _,
             status_lists: _,
         } = snapshot;
-        let Consulted { memory, counts, challenge } = consulted;
+        // Which policies count is found anew.
+        let Consulted { memory, counts, counted: _, challenge } = consulted;
         Self {
             version: VERSION.to_owned(),
             message,

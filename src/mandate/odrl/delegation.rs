@@ -159,7 +159,8 @@ impl<'a> PolicyStage<'a> {
         config: &'a Config,
         of_message: bool,
     ) -> Self {
-        let Consulted { memory, counts, challenge: _ } = Consulted::of_policies(chain, &request.snapshot);
+        let Consulted { memory, counts, counted: _, challenge: _ } =
+            Consulted::of_policies(chain, &request.snapshot);
         Self {
             chain,
             actor,

@@ -154,7 +154,7 @@ impl Policy {
     }
 
     /// Whether a rule looks at `odrl:count`.
-    pub(super) fn is_counted(&self) -> bool {
+    pub(crate) fn is_counted(&self) -> bool {
         let mut rules = self.permissions.iter().chain(&self.prohibitions);
         rules.any(|rule| rule.all_constraints().any(|constraint| constraint.mentions(odrl::COUNT)))
     }
