@@ -3,12 +3,15 @@
 //! Its *body* is what `evaluate` determines, and a re-decision must reproduce it byte for byte. Its *envelope* is what
 //! `decide` adds. A ledger's other rows are events ([`record`]).
 
+mod checkpoint;
 mod draft;
 mod evidence;
 mod mask;
 mod record;
 mod report;
 
+pub use checkpoint::{CheckpointCounts, CheckpointSigner, CheckpointV1};
+pub(crate) use checkpoint::{KeyChange, is_signed_by};
 pub(crate) use draft::{Draft, hop_report};
 pub use evidence::{Blob, EvidenceDigests};
 pub use mask::Masked;
@@ -20,6 +23,8 @@ pub use report::{
     InputReport, ReportBody, ReportEnvelope, Reservation, reservation_digest,
 };
 pub(crate) use report::{instant_text, recorded_text};
+
+pub use crate::ledger::{Finding, Verification, VerifyOptions, verify};
 
 #[cfg(test)]
 pub(crate) use report::example_body;

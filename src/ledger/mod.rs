@@ -12,11 +12,13 @@ mod conformance;
 mod fair_share;
 mod reader;
 mod sqlite;
+mod verification;
 pub(crate) mod status_memory;
 
 pub use fair_share::Sponsor;
 pub use reader::{KeptEvidence, LedgerReader, LedgerRow};
-pub use sqlite::{ListedExchange, SqliteLedger};
+pub use sqlite::{Checkpoints, ListedExchange, SqliteLedger};
+pub use verification::{Finding, Verification, VerifyOptions, verify};
 pub use status_memory::{Learned, ListKey, ListMark, Revoked, RevokedEntry, RevokedPolicy, StatusMemory};
 
 use crate::audit::{Blob, DecisionReportV1, EvidenceDigests, Masked, ReportBody};
@@ -43,6 +45,9 @@ pub enum LedgerError {
     /// The file, its schema or its rows are not what this version writes.
     #[error("the ledger is unusable: {0}")]
     Unusable(String),
+    /// The file is not one that SQLite wrote: its pages are damaged, or it is another kind of file.
+    #[error("the ledger's file is damaged: {0}")]
+    Damaged(String),
     /// The store failed.
     #[error("the ledger's store failed: {0}")]
     Store(String),

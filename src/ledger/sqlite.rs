@@ -7,6 +7,7 @@
 
 mod admission;
 pub(super) mod changes;
+pub(super) mod checkpoints;
 mod conversations;
 mod evidence;
 mod remembered;
@@ -30,6 +31,7 @@ use crate::protocol::conversation::{ConversationKey, Exchange};
 use crate::request::{Instant, Peer};
 use changes::Changes;
 use chrono::{DateTime, TimeDelta};
+pub use checkpoints::Checkpoints;
 pub use conversations::ListedExchange;
 use remembered::Remembered;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
@@ -52,6 +54,8 @@ pub struct SqliteLedger {
     connection: Mutex<Connection>,
     /// What its transaction changes. Touched only while `connection` is locked.
     changes: Changes,
+    /// How checkpoints are made. `None`: there are none.
+    checkpoints: Option<Checkpoints>,
     /// Decisions that wait for `connection`.
     queue: writer::Queue,
     /// One that reads, so that a snapshot does not wait for the disk; a ledger in memory has but the one.
@@ -149,7 +153,9 @@ impl SqliteLedger {
         let (changed, event) = change(&transaction)?;
         if let Some(event) = event {
             rows::append_event(&transaction, event, now, self.changes.take())?;
+            let checkpoint = self.checkpoint_if_due(&transaction, now)?;
             transaction.commit()?;
+            self.emit(checkpoint.as_ref());
         }
         Ok(changed)
     }
@@ -234,6 +240,7 @@ impl SqliteLedger {
         Ok(Self {
             connection: Mutex::new(connection),
             changes,
+            checkpoints: None,
             queue: writer::Queue::default(),
             reading: reading.map(Mutex::new),
             remembered: Mutex::default(),
@@ -397,6 +404,7 @@ pub(super) struct Meta {
     ledger_id: String,
     domain: String,
     first_floor_us: Option<i64>,
+    first_high_water_us: Option<i64>,
     /// Presentations made up to here are refused. `None`: no ledger served the domain before.
     floor_us: Option<i64>,
     /// The highest instant of any row.
@@ -406,20 +414,26 @@ pub(super) struct Meta {
 impl Meta {
     pub(super) fn read(connection: &Connection) -> Result<Self, LedgerError> {
         Ok(connection
-            .prepare_cached("SELECT ledger_id, domain, first_floor_us, floor_us, high_water_us FROM meta")?
+            .prepare_cached("SELECT ledger_id, domain, first_floor_us, first_high_water_us, floor_us, high_water_us FROM meta")?
             .query_row((), |row| {
                 Ok(Self {
                     ledger_id: row.get(0)?,
                     domain: row.get(1)?,
                     first_floor_us: row.get(2)?,
-                    floor_us: row.get(3)?,
-                    high_water_us: row.get(4)?,
+                    first_high_water_us: row.get(3)?,
+                    floor_us: row.get(4)?,
+                    high_water_us: row.get(5)?,
                 })
             })?)
     }
 
     pub(super) fn identity(&self) -> Identity<'_> {
-        Identity { ledger_id: &self.ledger_id, domain: &self.domain, first_floor_us: self.first_floor_us }
+        Identity {
+            ledger_id: &self.ledger_id,
+            domain: &self.domain,
+            first_floor_us: self.first_floor_us,
+            first_high_water_us: self.first_high_water_us,
+        }
     }
 }
 
@@ -446,7 +460,11 @@ fn micros_text(micros: i64) -> Result<String, LedgerError> {
 
 impl From<rusqlite::Error> for LedgerError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Store(error.to_string())
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        match error.sqlite_error_code() {
+            Some(DatabaseCorrupt | NotADatabase) => Self::Damaged(error.to_string()),
+            _ => Self::Store(error.to_string()),
+        }
     }
 }
 
