@@ -297,6 +297,15 @@ pub trait Ledger: Send + Sync + std::fmt::Debug {
     /// [`LedgerError`]: nothing was written.
     fn keep(&self, evidence: &[Blob]) -> Result<(), LedgerError>;
 
+    /// Makes a signed checkpoint of the rows that the last one does not cover, where the ledger has an audit key: at a
+    /// shutdown.
+    ///
+    /// # Errors
+    /// [`LedgerError`]
+    fn checkpoint(&self, _now: Instant) -> Result<(), LedgerError> {
+        Ok(())
+    }
+
     /// The status lists that the credentials of verified chains name, in order of their issuers: what is to be fetched.
     ///
     /// # Errors

@@ -394,6 +394,10 @@ impl Ledger for SqliteLedger {
         Ok(())
     }
 
+    fn checkpoint(&self, now: Instant) -> Result<(), LedgerError> {
+        self.make_checkpoint(now).map(|_| ())
+    }
+
     fn wanted_lists(&self) -> Result<Vec<ListKey>, LedgerError> {
         remembered::wanted(&*self.lock_reading()?)
     }

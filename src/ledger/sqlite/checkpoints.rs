@@ -145,7 +145,7 @@ impl SqliteLedger {
     ///
     /// # Errors
     /// [`LedgerError`]
-    pub fn checkpoint(&self, now: Instant) -> Result<Option<CheckpointV1>, LedgerError> {
+    pub fn make_checkpoint(&self, now: Instant) -> Result<Option<CheckpointV1>, LedgerError> {
         let Some(checkpoints) = &self.checkpoints else { return Ok(None) };
         let mut connection = self.lock()?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

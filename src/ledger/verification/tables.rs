@@ -120,7 +120,7 @@ pub(super) fn compare_meta(meta: &Meta, said: &Said, found: &mut Verification) {
     };
     compare("floor_us", meta.floor_us, floor);
     let high_water = match meta.is_archived {
-        true => said.high_water.max(meta.first_high_water_us),
+        true => said.high_water.max(meta.high_water_us),
         false => said.high_water.max(first(meta.first_high_water_us)),
     };
     compare("high_water_us", meta.high_water_us, high_water);
