@@ -127,7 +127,9 @@ pub(super) fn admitted(answer: Result<Admission, LedgerError>) -> (Recorded, Dec
 
 pub(super) fn refused(answer: Result<Admission, LedgerError>) -> (Reason, Option<String>, DecisionReportV1) {
     match answer {
-        Ok(Admission::Refused { reason, earlier, report }) => (reason, earlier, *report),
+        Ok(Admission::Refused { reason, earlier, report }) => {
+            (reason, earlier.map(|earlier| earlier.id().to_owned()), *report)
+        }
         other => panic!("not refused: {other:?}"),
     }
 }
