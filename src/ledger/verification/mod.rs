@@ -9,6 +9,8 @@ mod evidence;
 mod scratch;
 mod shown;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 use super::LedgerError;
