@@ -37,7 +37,7 @@ impl Source {
         }
     }
 
-    #[expect(dead_code, reason = "the subcommands that read rows come with their own change")]
+    #[allow(dead_code, reason = "the subcommands that read rows come with their own change")]
     fn open(&self) -> Result<LedgerReader, Failure> {
         let path = self.path()?;
         LedgerReader::open(&path).map_err(|cause| output::no_ledger(&path, &cause))

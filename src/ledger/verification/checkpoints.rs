@@ -37,13 +37,13 @@ pub(super) fn read(
         };
         let expected = before.map_or(1, |(number, _)| number.saturating_add(1));
         if number > expected && !(before.is_none() && meta.is_archived) {
-            let missing = match number - expected {
+            let missing = match number.saturating_sub(expected) {
                 1 => format!("checkpoint {expected} is missing"),
-                _ => format!("checkpoints {expected} to {} are missing", number - 1),
+                _ => format!("checkpoints {expected} to {} are missing", number.saturating_sub(1)),
             };
             found.find("checkpoints", name.clone(), None, missing);
         }
-        let previous = before.filter(|(before, _)| *before == number - 1).map(|(_, digest)| digest);
+        let previous = before.filter(|(before, _)| *before == number.saturating_sub(1)).map(|(_, digest)| digest);
         before = Some((number, Digest::of(text)));
         let Some(checkpoint) = CheckpointV1::read(text) else {
             found.find("checkpoints", name, None, "it is not of this version's form");
@@ -96,7 +96,9 @@ pub(super) fn read_outside(
             break;
         }
         let name = format!("line {line}");
-        if octets.pop_if(|last| *last == b'\n').is_none() {
+        if octets.last() == Some(&b'\n') {
+            octets.pop();
+        } else {
             // A power cut may end the file within a line; nothing that is whole can follow it.
             match u64::try_from(read) {
                 Ok(MAX_CHECKPOINT_BYTES..) => found.find("outside", name, None, "it is longer than a checkpoint"),

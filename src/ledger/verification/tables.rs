@@ -50,7 +50,8 @@ pub(super) fn meta(connection: &Connection, found: &mut Verification) -> Result<
     let first: Option<i64> = connection
         .query_row("SELECT min(sequence) FROM reports WHERE sequence >= 1", (), |row| Ok(row.get_ref(0)?.as_i64().ok()))?;
     let mut statement = connection.prepare(&format!(
-        "SELECT {}, {}, first_floor_us, first_high_water_us, floor_us, high_water_us, reserved, pruned_through FROM meta",
+        "SELECT {}, {}, first_floor_us, first_high_water_us, floor_us, high_water_us, reserved, pruned_through,
+             only_row FROM meta",
         bounded("ledger_id"),
         bounded("domain")
     ))?;
@@ -58,16 +59,17 @@ pub(super) fn meta(connection: &Connection, found: &mut Verification) -> Result<
     let read = match rows.next()? {
         None => None,
         Some(row) => {
-            let optional = |index| -> Result<Option<Option<i64>>, Stop> {
+            let optional = |index: usize| -> Result<Option<Option<i64>>, Stop> {
                 Ok(match row.get_ref(index)? {
                     ValueRef::Null => Some(None),
                     ValueRef::Integer(number) => Some(Some(number)),
                     _ => None,
                 })
             };
-            let number = |index| -> Result<Option<i64>, Stop> { Ok(row.get_ref(index)?.as_i64().ok()) };
+            let number = |index: usize| -> Result<Option<i64>, Stop> { Ok(row.get_ref(index)?.as_i64().ok()) };
+            let is_the_row = number(8)? == Some(1);
             let numbers = (optional(2)?, optional(3)?, optional(4)?, optional(5)?, number(6)?, number(7)?);
-            match (text(row.get_ref(0)?), text(row.get_ref(1)?), numbers) {
+            match (text(row.get_ref(0)?).filter(|_| is_the_row), text(row.get_ref(1)?), numbers) {
                 (Some(ledger_id), Some(domain), (Some(a), Some(b), Some(c), Some(d), Some(e), Some(f))) => {
                     Some(Meta {
                         ledger_id,
@@ -111,7 +113,7 @@ pub(super) fn compare_meta(meta: &Meta, said: &Said, found: &mut Verification) {
     }
     compare("reserved", Some(meta.reserved), Some(said.messages));
     compare("reserved", Some(meta.reserved), Some(said.challenges));
-    compare("pruned_through", u64::try_from(meta.pruned_through).ok().and_then(|through| through.try_into().ok()), said.pruned_through.try_into().ok());
+    compare("pruned_through", Some(meta.pruned_through), said.pruned_through.try_into().ok());
     let first = |value: Option<i64>| if meta.is_archived { None } else { value };
     let floor = match meta.is_archived {
         // What archived rows raised it to is not known here.

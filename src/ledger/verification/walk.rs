@@ -585,7 +585,9 @@ impl<'a> Walk<'a> {
                     self.found.find(REPORTS, shown.clone(), number, "the first key is none of those that are known");
                 }
             }
-            (in_force, Some(previous)) if in_force.is_none_or(|in_force| in_force == previous) => {
+            (in_force, Some(previous)) 
+                if in_force == Some(previous) || (in_force.is_none() && self.meta.is_archived) =>
+            {
                 let of = (self.meta.ledger_id.as_str(), self.meta.domain.as_str());
                 let place = (number, self.before_last);
                 let change = KeyChange::new(of, place, previous, key).octets();
@@ -616,10 +618,10 @@ impl<'a> Walk<'a> {
             let Some(checkpoint) = self.take_checkpoint()? else { break };
             if checkpoint.sequence >= self.found.first_row {
                 self.found.find(
-                    "checkpoints",
-                    format!("number {}", checkpoint.number),
+                    REPORTS,
+                    None,
                     checkpoint.sequence,
-                    "the row that it covers is not there: rows were cut off or removed",
+                    format!("checkpoint {} covers it, and it is not there", checkpoint.number),
                 );
             }
         }
@@ -653,6 +655,10 @@ impl<'a> Walk<'a> {
         }
         if self.key.is_none() && self.meta.is_archived {
             // The archive's row says which key was in force.
+            let known = self.known_keys;
+            if !known.is_empty() && !known.contains(&checkpoint.public_key) {
+                return Some("the first key is none of those that are known".to_owned());
+            }
             self.key = Some(checkpoint.public_key.clone());
             self.found.keys.push(shown::text(&checkpoint.public_key));
         }
