@@ -104,8 +104,7 @@ impl CheckpointSigner {
 
     /// Signs a checkpoint that names this key.
     pub(crate) fn sign(&self, checkpoint: CheckpointV1) -> Result<CheckpointV1, serde_json::Error> {
-        let unsigned =
-            CheckpointV1 { public_key: self.public_key(), signature: String::new(), ..checkpoint };
+        let unsigned = CheckpointV1 { public_key: self.public_key(), signature: String::new(), ..checkpoint };
         let signature = self.signature_over(&jcs(&unsigned)?);
         Ok(CheckpointV1 { signature, ..unsigned })
     }

@@ -71,8 +71,7 @@ fn init(config: &Path, first: bool) -> Outcome {
 /// with another would go on as if nothing had happened.
 pub(super) fn open(file: &ConfigFile, domain: &str, skew: TimeDelta) -> Result<SqliteLedger, Failure> {
     let path = file.ledger_path();
-    let ledger =
-        SqliteLedger::open(&path, domain, skew).map_err(|cause| output::no_ledger(&path, &cause))?;
+    let ledger = SqliteLedger::open(&path, domain, skew).map_err(|cause| output::no_ledger(&path, &cause))?;
     match checkpoints(file)? {
         Some(checkpoints) => ledger
             .with_checkpoints(checkpoints, chrono::Utc::now())
@@ -107,7 +106,9 @@ fn rotate_key(config: &Path, begin: bool) -> Outcome {
     let file = output::read_config(config)?;
     let config = file.load(now)?;
     let Some(key_path) = file.audit_key_path() else {
-        return Err(Failure::new("the configuration names no audit key: set `key` under `[audit]`".to_owned()));
+        return Err(Failure::new(
+            "the configuration names no audit key: set `key` under `[audit]`".to_owned(),
+        ));
     };
     let path = file.ledger_path();
     let failed = |cause| Failure::new(format!("{}: {cause}", path.display()));

@@ -220,7 +220,8 @@ impl ConfigFile {
     /// What is set for checkpoints needs a key, and files of its own.
     fn check_audit(&self) -> Result<(), ConfigError> {
         let AuditSettings { key, checkpoint_rows, checkpoint_seconds, checkpoints, .. } = &self.audit;
-        if key.is_none() && (checkpoint_rows.is_some() || checkpoint_seconds.is_some() || checkpoints.is_some())
+        if key.is_none()
+            && (checkpoint_rows.is_some() || checkpoint_seconds.is_some() || checkpoints.is_some())
         {
             return Err(ConfigError::new("audit", "checkpoints are signed: name a `key`"));
         }
@@ -231,7 +232,9 @@ impl ConfigFile {
         let files: Vec<_> = files.into_iter().flatten().collect();
         match files.iter().collect::<BTreeSet<_>>().len() == files.len() {
             true => Ok(()),
-            false => Err(ConfigError::new("audit", "the ledger, the key and the checkpoints are three files")),
+            false => {
+                Err(ConfigError::new("audit", "the ledger, the key and the checkpoints are three files"))
+            }
         }
     }
 

@@ -12,14 +12,14 @@ mod conformance;
 mod fair_share;
 mod reader;
 mod sqlite;
-mod verification;
 pub(crate) mod status_memory;
+mod verification;
 
 pub use fair_share::Sponsor;
 pub use reader::{KeptEvidence, LedgerReader, LedgerRow};
 pub use sqlite::{Checkpoints, ListedExchange, SqliteLedger};
-pub use verification::{Finding, Verification, VerifyOptions, verify};
 pub use status_memory::{Learned, ListKey, ListMark, Revoked, RevokedEntry, RevokedPolicy, StatusMemory};
+pub use verification::{Finding, Verification, VerifyOptions, verify};
 
 use crate::audit::{Blob, DecisionReportV1, EvidenceDigests, Masked, ReportBody};
 use crate::decision::Obligation;

@@ -42,7 +42,11 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 
 fn print(verification: &Verification) {
     for finding in &verification.findings {
-        output::say(format_args!("{}  {}", output::coloured("NO", 31), output::escaped(&finding.to_string())));
+        output::say(format_args!(
+            "{}  {}",
+            output::coloured("NO", 31),
+            output::escaped(&finding.to_string())
+        ));
     }
     if verification.further_findings > 0 {
         output::say(format_args!("and {} more", verification.further_findings));

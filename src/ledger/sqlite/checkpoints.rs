@@ -6,11 +6,9 @@
 
 use super::changes::TRACKED;
 use super::{Meta, SqliteLedger, read_u64, rows, stored};
-use crate::audit::{
-    CheckpointCounts, CheckpointSigner, CheckpointV1, Event, KeyChange, recorded_text,
-};
-use crate::ledger::chain::first_link;
+use crate::audit::{CheckpointCounts, CheckpointSigner, CheckpointV1, Event, KeyChange, recorded_text};
 use crate::ledger::LedgerError;
+use crate::ledger::chain::first_link;
 use crate::message::Digest;
 use crate::request::Instant;
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};

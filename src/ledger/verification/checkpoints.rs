@@ -43,7 +43,8 @@ pub(super) fn read(
             };
             found.find("checkpoints", name.clone(), None, missing);
         }
-        let previous = before.filter(|(before, _)| *before == number.saturating_sub(1)).map(|(_, digest)| digest);
+        let previous =
+            before.filter(|(before, _)| *before == number.saturating_sub(1)).map(|(_, digest)| digest);
         before = Some((number, Digest::of(text)));
         let Some(checkpoint) = CheckpointV1::read(text) else {
             found.find("checkpoints", name, None, "it is not of this version's form");
@@ -82,16 +83,14 @@ pub(super) fn read_outside(
     scratch: &Scratch,
     found: &mut Verification,
 ) -> Result<(), LedgerError> {
-    let unreadable =
-        |error: std::io::Error| LedgerError::Store(format!("the file of checkpoints cannot be read: {error}"));
+    let unreadable = |error: std::io::Error| {
+        LedgerError::Store(format!("the file of checkpoints cannot be read: {error}"))
+    };
     let mut reader = BufReader::new(File::open(path).map_err(unreadable)?);
     for line in 1.. {
         let mut octets = Vec::new();
-        let read = reader
-            .by_ref()
-            .take(MAX_CHECKPOINT_BYTES)
-            .read_until(b'\n', &mut octets)
-            .map_err(unreadable)?;
+        let read =
+            reader.by_ref().take(MAX_CHECKPOINT_BYTES).read_until(b'\n', &mut octets).map_err(unreadable)?;
         if read == 0 {
             break;
         }
@@ -101,7 +100,9 @@ pub(super) fn read_outside(
         } else {
             // A power cut may end the file within a line; nothing that is whole can follow it.
             match u64::try_from(read) {
-                Ok(MAX_CHECKPOINT_BYTES..) => found.find("outside", name, None, "it is longer than a checkpoint"),
+                Ok(MAX_CHECKPOINT_BYTES..) => {
+                    found.find("outside", name, None, "it is longer than a checkpoint")
+                }
                 _ => found.notes.push(format!("{name} of the file of checkpoints ends before its end")),
             }
             break;
@@ -116,7 +117,9 @@ pub(super) fn read_outside(
                 }
                 scratch.put_outside(line, checkpoint.number, &text)?;
             }
-            (_, Some(_)) => found.find("outside", name, None, "its signature is not that of the key that it names"),
+            (_, Some(_)) => {
+                found.find("outside", name, None, "its signature is not that of the key that it names")
+            }
             (_, None) => found.find("outside", name, None, "it is no checkpoint of this version's form"),
         }
     }

@@ -33,7 +33,12 @@ pub(super) fn compare(
             (ValueRef::Null, _) => match spoken {
                 Some(Spoken { erased: Some(_), .. }) => {}
                 Some(Spoken { kept, erased: None }) => {
-                    found.find("evidence", name, kept, "its octets are gone, and no row says that they were erased");
+                    found.find(
+                        "evidence",
+                        name,
+                        kept,
+                        "its octets are gone, and no row says that they were erased",
+                    );
                 }
                 None => found.find("evidence", name, None, "it has no octets, and no row names it"),
             },
@@ -83,7 +88,9 @@ fn unnamed(connection: &Connection, scratch: &Scratch, found: &mut Verification)
         }
     }
     found.notes.extend(
-        named.into_iter().map(|digest| format!("evidence 0x{digest} is kept, and no row or other evidence names it")),
+        named
+            .into_iter()
+            .map(|digest| format!("evidence 0x{digest} is kept, and no row or other evidence names it")),
     );
     if further > 0 {
         found.notes.push(format!("{further} further pieces of evidence are named by nobody"));

@@ -126,7 +126,12 @@ impl Verification {
         match done {
             Ok(()) => Ok(()),
             Err(Stop::Damaged(problem)) => {
-                self.find(table, None, None, format!("it cannot be read to its end: {}", shown::text(&problem)));
+                self.find(
+                    table,
+                    None,
+                    None,
+                    format!("it cannot be read to its end: {}", shown::text(&problem)),
+                );
                 Ok(())
             }
             Err(Stop::Failed(error)) => Err(error),
@@ -174,14 +179,15 @@ pub fn verify(path: &Path, options: &VerifyOptions) -> Result<Verification, Ledg
     let path = fs::canonicalize(path)
         .map_err(|error| LedgerError::Store(format!("the ledger file cannot be found: {error}")))?;
     let mut found = Verification::default();
-    let connection = match reader::open(&path).and_then(|file| schema::is_of_this_version(&file).map(|()| file)) {
-        Ok(connection) => connection,
-        Err(LedgerError::Damaged(problem)) => {
-            found.find("file", None, None, shown::text(&problem));
-            return Ok(found);
-        }
-        Err(error) => return Err(error),
-    };
+    let connection =
+        match reader::open(&path).and_then(|file| schema::is_of_this_version(&file).map(|()| file)) {
+            Ok(connection) => connection,
+            Err(LedgerError::Damaged(problem)) => {
+                found.find("file", None, None, shown::text(&problem));
+                return Ok(found);
+            }
+            Err(error) => return Err(error),
+        };
     let done = verify_snapshot(&connection, options, &mut found);
     found.unless_damaged("file", done)?;
     Ok(found)
@@ -223,7 +229,9 @@ fn verify_snapshot(
     found.unless_damaged("evidence", compared)?;
     if found.covered < found.last_row {
         found.notes.push(match found.covered {
-            0 => "no checkpoint signs any row: whoever can write the file can write all of it anew".to_owned(),
+            0 => {
+                "no checkpoint signs any row: whoever can write the file can write all of it anew".to_owned()
+            }
             covered => format!("the rows after {covered} wait for the next checkpoint"),
         });
     }

@@ -75,7 +75,9 @@ impl Scratch {
         Ok(self
             .0
             .prepare_cached("DELETE FROM state WHERE place = ?1 AND key = ?2 RETURNING row, sequence")?
-            .query_row((number(place), key.as_bytes()), |row| Ok((Digest::from_bytes(row.get(0)?), row.get(1)?)))
+            .query_row((number(place), key.as_bytes()), |row| {
+                Ok((Digest::from_bytes(row.get(0)?), row.get(1)?))
+            })
             .optional()?
             .map(|(row, sequence): (Digest, i64)| (row, unsigned(sequence))))
     }
@@ -122,8 +124,7 @@ impl Scratch {
             .prepare_cached("UPDATE evidence SET seen = 1 WHERE digest = ?1 RETURNING kept, erased")?
             .query_row((digest.as_bytes(),), |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
-        Ok(spoken
-            .map(|(kept, erased)| Spoken { kept: kept.map(unsigned), erased: erased.map(unsigned) }))
+        Ok(spoken.map(|(kept, erased)| Spoken { kept: kept.map(unsigned), erased: erased.map(unsigned) }))
     }
 
     /// Evidence that a row says is kept, that none says was erased, and that the file has no row of.

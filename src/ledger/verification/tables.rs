@@ -47,8 +47,10 @@ pub(super) fn text(value: ValueRef<'_>) -> Option<String> {
 
 /// Reads `meta`. `None`: it is not readable, which was found.
 pub(super) fn meta(connection: &Connection, found: &mut Verification) -> Result<Option<Meta>, Stop> {
-    let first: Option<i64> = connection
-        .query_row("SELECT min(sequence) FROM reports WHERE sequence >= 1", (), |row| Ok(row.get_ref(0)?.as_i64().ok()))?;
+    let first: Option<i64> =
+        connection.query_row("SELECT min(sequence) FROM reports WHERE sequence >= 1", (), |row| {
+            Ok(row.get_ref(0)?.as_i64().ok())
+        })?;
     let mut statement = connection.prepare(&format!(
         "SELECT {}, {}, first_floor_us, first_high_water_us, floor_us, high_water_us, reserved, pruned_through,
              only_row FROM meta",
@@ -66,7 +68,8 @@ pub(super) fn meta(connection: &Connection, found: &mut Verification) -> Result<
                     _ => None,
                 })
             };
-            let number = |index: usize| -> Result<Option<i64>, Stop> { Ok(row.get_ref(index)?.as_i64().ok()) };
+            let number =
+                |index: usize| -> Result<Option<i64>, Stop> { Ok(row.get_ref(index)?.as_i64().ok()) };
             let is_the_row = number(8)? == Some(1);
             let numbers = (optional(2)?, optional(3)?, optional(4)?, optional(5)?, number(6)?, number(7)?);
             match (text(row.get_ref(0)?).filter(|_| is_the_row), text(row.get_ref(1)?), numbers) {
@@ -89,7 +92,12 @@ pub(super) fn meta(connection: &Connection, found: &mut Verification) -> Result<
     };
     let is_one = rows.next()?.is_none();
     if read.is_none() || !is_one {
-        found.find("meta", None, None, "it is not one row of the form that is written; nothing else was verified");
+        found.find(
+            "meta",
+            None,
+            None,
+            "it is not one row of the form that is written; nothing else was verified",
+        );
         return Ok(None);
     }
     Ok(read)
@@ -186,7 +194,8 @@ pub(super) fn compare(
             })?;
         }
     }
-    let tallies = connection.query_row("SELECT count(*) FROM refusal_tallies", (), |row| row.get::<_, i64>(0));
+    let tallies =
+        connection.query_row("SELECT count(*) FROM refusal_tallies", (), |row| row.get::<_, i64>(0));
     match tallies {
         Ok(0) => {}
         Ok(tallies) => found.notes.push(format!(
@@ -198,7 +207,11 @@ pub(super) fn compare(
 }
 
 /// Kept states are by their digests, and each is named by a row.
-pub(super) fn states(connection: &Connection, scratch: &Scratch, found: &mut Verification) -> Result<(), Stop> {
+pub(super) fn states(
+    connection: &Connection,
+    scratch: &Scratch,
+    found: &mut Verification,
+) -> Result<(), Stop> {
     let mut statement = connection.prepare("SELECT digest, state FROM states")?;
     let mut rows = statement.query(())?;
     while let Some(row) = rows.next()? {
@@ -213,7 +226,12 @@ pub(super) fn states(connection: &Connection, scratch: &Scratch, found: &mut Ver
         }
     }
     scratch.each_missing_state(|digest, sequence| {
-        found.find("states", format!("digest 0x{digest}"), sequence, "the row names it, and it is not there as it was");
+        found.find(
+            "states",
+            format!("digest 0x{digest}"),
+            sequence,
+            "the row names it, and it is not there as it was",
+        );
     })?;
     Ok(())
 }

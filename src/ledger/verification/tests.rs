@@ -1,14 +1,12 @@
 //! A ledger with rows of every kind, and everything that may be done to its file by somebody who can write it.
 
 use super::*;
-use crate::audit::{
-    Blob, CheckpointSigner, CheckpointV1, Event, EvidenceDigests, KeyChange, Record, verify,
-};
+use crate::audit::{Blob, CheckpointSigner, CheckpointV1, Event, EvidenceDigests, KeyChange, Record, verify};
 use crate::credential::issue::SigningKey;
 use crate::ledger::chain::{Identity, first_link, row_hash};
 use crate::ledger::conformance::quotas::of;
 use crate::ledger::conformance::{
-    Ask, DOMAIN, Folder, SKEW, admitted, at, entry, list, once, one_of_each, refuse_with, refused, relies_on,
+    Ask, Folder, admitted, at, entry, list, once, one_of_each, refuse_with, refused, relies_on,
 };
 use crate::ledger::{Checkpoints, Evidence, Learned, Ledger, Negotiated, Recorded, SqliteLedger};
 use crate::message::digest::jcs;
@@ -108,7 +106,8 @@ impl Whole {
         ledger.rotate_key(signer(2), at(100)).unwrap();
         let mut second = Ask::new("second policy");
         second.exercised = [("q".to_owned(), once(None))].into();
-        second.learned = of("bob", "other", Learned { wanted: [list("i", "u")].into(), ..Learned::default() });
+        second.learned =
+            of("bob", "other", Learned { wanted: [list("i", "u")].into(), ..Learned::default() });
         second.learned.lists =
             [(list("bob", "m"), relies_on(None, "other", 30).lists.into_values().next().unwrap())].into();
         admitted(second.of(&ledger));
@@ -155,7 +154,9 @@ impl Whole {
 fn raw(path: &Path) -> Connection {
     let connection = Connection::open(path).unwrap();
     connection
-        .execute_batch("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON; PRAGMA synchronous = OFF;")
+        .execute_batch(
+            "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON; PRAGMA synchronous = OFF;",
+        )
         .unwrap();
     connection
 }
@@ -176,9 +177,24 @@ fn holds(verification: &Verification) {
 
 /// The tables of which every row is covered.
 const COVERED: [&str; 18] = [
-    "meta", "reports", "messages", "challenges", "counts", "revoked", "revoked_policies", "revoked_entries",
-    "status_sponsors", "learned_entries", "accepted_lists", "wanted_lists", "status_memory", "exchanges",
-    "bound_peers", "evidence", "checkpoints", "states",
+    "meta",
+    "reports",
+    "messages",
+    "challenges",
+    "counts",
+    "revoked",
+    "revoked_policies",
+    "revoked_entries",
+    "status_sponsors",
+    "learned_entries",
+    "accepted_lists",
+    "wanted_lists",
+    "status_memory",
+    "exchanges",
+    "bound_peers",
+    "evidence",
+    "checkpoints",
+    "states",
 ];
 
 /// A table's columns; those of the key first where asked.
@@ -226,9 +242,9 @@ fn other(value: &Value) -> Value {
         Value::Integer(number) => Value::Integer(number + 1_000),
         Value::Real(number) => Value::Real(number + 1.0),
         Value::Text(text) => Value::Text(format!("{text}x")),
-        Value::Blob(octets) => {
-            Value::Blob(octets.iter().enumerate().map(|(place, octet)| octet ^ u8::from(place == 0)).collect())
-        }
+        Value::Blob(octets) => Value::Blob(
+            octets.iter().enumerate().map(|(place, octet)| octet ^ u8::from(place == 0)).collect(),
+        ),
     }
 }
 
@@ -260,8 +276,10 @@ fn a_changed_cell_of_any_table_is_named() {
     let connection = raw(&whole.path());
     for table in COVERED {
         let all = rows(&connection, table);
-        let places: std::collections::BTreeSet<_> =
-            [0, all.len() / 2, all.len().saturating_sub(1)].into_iter().filter(|place| *place < all.len()).collect();
+        let places: std::collections::BTreeSet<_> = [0, all.len() / 2, all.len().saturating_sub(1)]
+            .into_iter()
+            .filter(|place| *place < all.len())
+            .collect();
         for row in places.into_iter().map(|place| &all[place]) {
             for (place, column) in columns(&connection, table, false).iter().enumerate() {
                 if is_free(table, column) {
@@ -297,7 +315,8 @@ fn a_deleted_row_of_any_table_is_named() {
             // Nothing in the file says that there was a last one, if it came before it was due.
             let last = all.pop().unwrap();
             let cut = |options: &VerifyOptions| whole.after_with(options, |file| delete(file, table, &last));
-            let outside = VerifyOptions { checkpoints: Some(whole.outside.clone()), ..VerifyOptions::default() };
+            let outside =
+                VerifyOptions { checkpoints: Some(whole.outside.clone()), ..VerifyOptions::default() };
             names(&cut(&outside), "outside");
             assert!(!cut(&VerifyOptions::default()).notes.is_empty());
         }
@@ -324,11 +343,18 @@ fn an_inserted_row_of_any_table_is_named() {
             _ => &[],
         };
         let mut made = row.clone();
-        for column in columns(&connection, table, true).iter().map(String::as_str).chain(unique.iter().copied()) {
+        for column in
+            columns(&connection, table, true).iter().map(String::as_str).chain(unique.iter().copied())
+        {
             let place = names_of_columns.iter().position(|name| name == column).unwrap();
             made[place] = other(&row[place]);
         }
-        names(&whole.after(|file| { insert(file, table, &made).unwrap(); }), table);
+        names(
+            &whole.after(|file| {
+                insert(file, table, &made).unwrap();
+            }),
+            table,
+        );
     }
     let state = "[]";
     let named = whole.after(|file| {
@@ -342,7 +368,11 @@ fn an_inserted_row_of_any_table_is_named() {
         file.execute("INSERT INTO evidence (digest, octets) VALUES (?1, ?2)", row).unwrap();
     });
     holds(&kept);
-    assert!(kept.notes.iter().any(|note| note.contains(&Digest::of("stray").to_string())), "{:?}", kept.notes);
+    assert!(
+        kept.notes.iter().any(|note| note.contains(&Digest::of("stray").to_string())),
+        "{:?}",
+        kept.notes
+    );
 }
 
 #[test]
@@ -361,7 +391,11 @@ fn two_swapped_rows_of_any_table_are_named() {
         }
         let (one, two) = (&all[0], &all[all.len() - 1]);
         let with_key_of = |key: &[Value], rest: &[Value]| -> Vec<Value> {
-            is_key.iter().zip(key.iter().zip(rest)).map(|(is_key, (k, r))| if *is_key { k } else { r }.clone()).collect()
+            is_key
+                .iter()
+                .zip(key.iter().zip(rest))
+                .map(|(is_key, (k, r))| if *is_key { k } else { r }.clone())
+                .collect()
         };
         let (first, second) = (with_key_of(one, two), with_key_of(two, one));
         if first == *one {
@@ -398,7 +432,12 @@ fn rows_cut_off_at_the_end_of_any_table_are_named() {
 #[test]
 fn an_erased_piece_of_evidence_needs_a_row_that_says_so() {
     let whole = Whole::new();
-    names(&whole.after(|file| { file.execute("UPDATE evidence SET octets = NULL WHERE number = 2", ()).unwrap(); }), "evidence");
+    names(
+        &whole.after(|file| {
+            file.execute("UPDATE evidence SET octets = NULL WHERE number = 2", ()).unwrap();
+        }),
+        "evidence",
+    );
 }
 
 /// Edits at random: of one cell, or a row that goes, comes twice or changes places.
@@ -419,7 +458,8 @@ fn a_thousand_random_edits_are_found() {
         let row = &all[place];
         let column = numbers.below(columns.len());
         let removes = numbers.below(4) == 0;
-        if is_free(table, &columns[column]) || (removes && *table == "checkpoints" && place + 1 == all.len()) {
+        if is_free(table, &columns[column]) || (removes && *table == "checkpoints" && place + 1 == all.len())
+        {
             continue;
         }
         let mut edited = row.clone();
@@ -620,7 +660,10 @@ fn checkpoints_that_were_cut_off_are_found_once_another_was_promised() {
     let verification = whole.after(|file| {
         file.execute("DELETE FROM checkpoints WHERE number > 2", ()).unwrap();
     });
-    assert!(verification.findings.iter().any(|finding| finding.problem.contains("promised")), "{verification:#?}");
+    assert!(
+        verification.findings.iter().any(|finding| finding.problem.contains("promised")),
+        "{verification:#?}"
+    );
 }
 
 #[test]
@@ -663,9 +706,8 @@ fn altered_tables_are_found() {
 
 /// Takes the types off a table, does something, and puts them on again.
 fn without_types(file: &Connection, table: &str, done: &str) {
-    let sql: String = file
-        .query_row("SELECT sql FROM sqlite_schema WHERE name = ?1", (table,), |row| row.get(0))
-        .unwrap();
+    let sql: String =
+        file.query_row("SELECT sql FROM sqlite_schema WHERE name = ?1", (table,), |row| row.get(0)).unwrap();
     let loose = sql.replace("STRICT, WITHOUT ROWID", "WITHOUT ROWID").replace(") STRICT", ")");
     let loose = loose.replace("TEXT", "").replace("BLOB", "").replace(" NOT NULL", "");
     let path = file.path().unwrap().to_owned();
@@ -707,7 +749,10 @@ fn cells_of_any_type_and_length_are_findings() {
         ("meta", "DELETE FROM meta"),
     ] {
         let verification = whole.after(|file| without_types(file, table, edit));
-        assert!(verification.findings.iter().any(|finding| finding.table == table), "{edit}: {verification:#?}");
+        assert!(
+            verification.findings.iter().any(|finding| finding.table == table),
+            "{edit}: {verification:#?}"
+        );
     }
 }
 
@@ -768,7 +813,8 @@ fn a_ledger_holds_while_a_server_writes_and_as_a_kill_leaves_it() {
     // The file and its log as they are, with nothing closed.
     let copy = folder.file().with_file_name("killed.sqlite");
     fs::copy(folder.file(), &copy).unwrap();
-    fs::copy(folder.file().with_file_name("ledger.sqlite-wal"), copy.with_file_name("killed.sqlite-wal")).unwrap();
+    fs::copy(folder.file().with_file_name("ledger.sqlite-wal"), copy.with_file_name("killed.sqlite-wal"))
+        .unwrap();
     let verification = verify(&copy, &VerifyOptions::default()).unwrap();
     holds(&verification);
     assert_eq!(verification.last_row, 61);
@@ -787,7 +833,11 @@ fn a_key_is_taken_as_the_first_only_by_a_ledger_without_rows() {
     drop(ledger);
     let verification = verify(&folder.file(), &VerifyOptions::default()).unwrap();
     holds(&verification);
-    assert!(verification.notes.iter().any(|note| note.contains("begin at row 2")), "{:?}", verification.notes);
+    assert!(
+        verification.notes.iter().any(|note| note.contains("begin at row 2")),
+        "{:?}",
+        verification.notes
+    );
     assert!(folder.reopened().begin_checkpoints(Checkpoints::new(signer(2)), at(100)).is_err());
 }
 
@@ -855,7 +905,10 @@ fn a_key_that_the_one_before_did_not_sign_is_named() {
         recompute(file, None);
     });
     assert!(
-        verification.findings.iter().any(|finding| finding.problem.contains("did not sign the change of key")),
+        verification
+            .findings
+            .iter()
+            .any(|finding| finding.problem.contains("did not sign the change of key")),
         "{verification:#?}"
     );
 }

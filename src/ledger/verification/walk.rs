@@ -99,10 +99,7 @@ struct Challenge {
 }
 
 impl<'a, T> Ahead<'a, T> {
-    fn new(
-        rows: Rows<'a>,
-        read: fn(&rusqlite::Row<'_>) -> Result<T, rusqlite::Error>,
-    ) -> Result<Self, Stop> {
+    fn new(rows: Rows<'a>, read: fn(&rusqlite::Row<'_>) -> Result<T, rusqlite::Error>) -> Result<Self, Stop> {
         let mut ahead = Self { rows, read, next: None };
         ahead.step()?;
         Ok(ahead)
@@ -190,7 +187,8 @@ impl<'a> Walk<'a> {
         if self.meta.is_archived {
             self.begin_at_anchor(connection)?;
         }
-        let of = |columns: &[&str]| columns.iter().map(|column| bounded(column)).collect::<Vec<_>>().join(", ");
+        let of =
+            |columns: &[&str]| columns.iter().map(|column| bounded(column)).collect::<Vec<_>>().join(", ");
         let mut messages = connection.prepare(&format!(
             "SELECT {}, messages.sequence FROM messages ORDER BY messages.sequence",
             of(&["context", "holder", "message_id", "digest", "decision_id", "peer"])
@@ -241,7 +239,8 @@ impl<'a> Walk<'a> {
             self.found.first_row = number;
         }
         self.found.last_row = number;
-        let cells = (text(row.get_ref(1)?), digest(row.get_ref(2)?), digest(row.get_ref(3)?), text(row.get_ref(4)?));
+        let cells =
+            (text(row.get_ref(1)?), digest(row.get_ref(2)?), digest(row.get_ref(3)?), text(row.get_ref(4)?));
         let (Some(decision_id), Some(previous_hash), Some(row_hash), Some(report)) = cells else {
             let problem = match row.get_ref(4)? {
                 ValueRef::Null => "it is longer than a row can be, or empty",
@@ -301,7 +300,9 @@ impl<'a> Walk<'a> {
         let mut rows = statement.query((i64::try_from(MAX_CELL_BYTES).unwrap_or(i64::MAX),))?;
         let mut anchor = None;
         while let Some(row) = rows.next()? {
-            let Some(Ok(Record::Event(event))) = row.get_ref(0)?.as_str().ok().map(Record::read) else { continue };
+            let Some(Ok(Record::Event(event))) = row.get_ref(0)?.as_str().ok().map(Record::read) else {
+                continue;
+            };
             if let Event::Archived { through: of, row_hash, state, .. } = event.event
                 && of == through
             {
@@ -396,10 +397,20 @@ impl<'a> Walk<'a> {
         };
         let Some(report) = allow else {
             if let Some(message) = message {
-                self.found.find("messages", message.name, number, "the row is no allow, and reserves nothing");
+                self.found.find(
+                    "messages",
+                    message.name,
+                    number,
+                    "the row is no allow, and reserves nothing",
+                );
             }
             if let Some(challenge) = challenge {
-                self.found.find("challenges", challenge.name, number, "the row is no allow, and consumes nothing");
+                self.found.find(
+                    "challenges",
+                    challenge.name,
+                    number,
+                    "the row is no allow, and consumes nothing",
+                );
             }
             return Ok(());
         };
@@ -529,7 +540,12 @@ impl<'a> Walk<'a> {
             }
             Event::Migrated { state, floor, .. } => {
                 if self.earlier_form + 1 != number {
-                    self.found.find(REPORTS, None, number, "a file that is of this version was migrated to it");
+                    self.found.find(
+                        REPORTS,
+                        None,
+                        number,
+                        "a file that is of this version was migrated to it",
+                    );
                 }
                 self.take_state(*state, connection)?;
                 self.scratch.state_named(*state, number)?;
@@ -546,7 +562,12 @@ impl<'a> Walk<'a> {
                     self.scratch.state_named(*state, number)?;
                 }
                 if self.key.as_ref() != Some(public_key) {
-                    self.found.find(REPORTS, None, number, "another key than the one in force signs the archive");
+                    self.found.find(
+                        REPORTS,
+                        None,
+                        number,
+                        "another key than the one in force signs the archive",
+                    );
                 }
                 if self.anchor == Some((*through, *row_hash)) {
                     self.anchor = None;
@@ -578,25 +599,42 @@ impl<'a> Walk<'a> {
         match (self.key.as_deref(), previous) {
             (None, None) => {
                 if number != 1 {
-                    let note = format!("checkpoints begin at row {number}: no key signs what the rows before say");
+                    let note =
+                        format!("checkpoints begin at row {number}: no key signs what the rows before say");
                     self.found.notes.push(note);
                 }
                 if !self.known_keys.is_empty() && !self.known_keys.iter().any(|known| known == key) {
-                    self.found.find(REPORTS, shown.clone(), number, "the first key is none of those that are known");
+                    self.found.find(
+                        REPORTS,
+                        shown.clone(),
+                        number,
+                        "the first key is none of those that are known",
+                    );
                 }
             }
-            (in_force, Some(previous)) 
+            (in_force, Some(previous))
                 if in_force == Some(previous) || (in_force.is_none() && self.meta.is_archived) =>
             {
                 let of = (self.meta.ledger_id.as_str(), self.meta.domain.as_str());
                 let place = (number, self.before_last);
                 let change = KeyChange::new(of, place, previous, key).octets();
-                let signed = change.is_ok_and(|change| is_signed_by(previous, &change, signature.unwrap_or_default()));
+                let signed =
+                    change.is_ok_and(|change| is_signed_by(previous, &change, signature.unwrap_or_default()));
                 if !signed {
-                    self.found.find(REPORTS, shown.clone(), number, "the key before did not sign the change of key");
+                    self.found.find(
+                        REPORTS,
+                        shown.clone(),
+                        number,
+                        "the key before did not sign the change of key",
+                    );
                 }
             }
-            _ => self.found.find(REPORTS, shown.clone(), number, "a key that the one in force did not give way to"),
+            _ => self.found.find(
+                REPORTS,
+                shown.clone(),
+                number,
+                "a key that the one in force did not give way to",
+            ),
         }
         self.key = Some(key.to_owned());
         self.found.keys.push(shown);
@@ -632,7 +670,12 @@ impl<'a> Walk<'a> {
     fn at_row(&mut self, number: u64) -> Result<(), Stop> {
         for expected in self.expected.remove(&number).unwrap_or_default() {
             if self.found.row_hash != Some(expected) {
-                self.found.find("outside", None, number, "the row does not have the hash that is expected of it");
+                self.found.find(
+                    "outside",
+                    None,
+                    number,
+                    "the row does not have the hash that is expected of it",
+                );
             }
         }
         while self.next_checkpoint.as_ref().is_some_and(|next| next.sequence == number) {
@@ -671,15 +714,15 @@ impl<'a> Walk<'a> {
                 checkpoint.counts.reservations, self.said.reserved
             ));
         }
-        let counted = |table: &str| checkpoint.counts.tables.get(table).and_then(|count| i64::try_from(*count).ok());
-        let differs = TRACKED
-            .iter()
-            .zip(&self.counts)
-            .find(|(tracked, count)| counted(tracked.table) != Some(**count));
+        let counted =
+            |table: &str| checkpoint.counts.tables.get(table).and_then(|count| i64::try_from(*count).ok());
+        let differs =
+            TRACKED.iter().zip(&self.counts).find(|(tracked, count)| counted(tracked.table) != Some(**count));
         if let Some((tracked, _)) = differs {
             return Some(format!("it counts other rows of {} than the chain made", tracked.table));
         }
-        (checkpoint.counts.tables.len() != TRACKED.len()).then(|| "it counts a table that is not followed".to_owned())
+        (checkpoint.counts.tables.len() != TRACKED.len())
+            .then(|| "it counts a table that is not followed".to_owned())
     }
 
     /// What must be said once the last row was read.
@@ -687,7 +730,10 @@ impl<'a> Walk<'a> {
         let last = self.found.last_row;
         for (sequence, _) in std::mem::take(&mut self.expected) {
             match sequence < self.found.first_row {
-                true => self.found.notes.push(format!("row {sequence} left for an archive, and is not compared here")),
+                true => self
+                    .found
+                    .notes
+                    .push(format!("row {sequence} left for an archive, and is not compared here")),
                 false => self.found.find(
                     "outside",
                     None,
@@ -698,14 +744,29 @@ impl<'a> Walk<'a> {
         }
         for known in self.known_keys {
             if !self.found.keys.contains(&shown::text(known)) {
-                self.found.find("outside", shown::text(known), None, "the key that is known was never in force");
+                self.found.find(
+                    "outside",
+                    shown::text(known),
+                    None,
+                    "the key that is known was never in force",
+                );
             }
         }
         if let Some((through, _)) = self.anchor {
-            self.found.find(REPORTS, None, through, "no row that follows says that the rows up to it were archived");
+            self.found.find(
+                REPORTS,
+                None,
+                through,
+                "no row that follows says that the rows up to it were archived",
+            );
         }
         if self.earlier_form >= self.said.stated_before.max(1) {
-            self.found.find(REPORTS, None, self.earlier_form, "it has not all that a row of this version has");
+            self.found.find(
+                REPORTS,
+                None,
+                self.earlier_form,
+                "it has not all that a row of this version has",
+            );
         }
         if self.said.pruned_through > 0 && !self.meta.is_archived && self.pruned != self.pruned_allows {
             let problem = format!(
