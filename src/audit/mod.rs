@@ -4,6 +4,7 @@
 //! `decide` adds. A ledger's other rows are events ([`record`]).
 
 mod checkpoint;
+mod consulted;
 mod draft;
 mod evidence;
 mod mask;
@@ -12,6 +13,7 @@ mod report;
 
 pub use checkpoint::{CheckpointCounts, CheckpointSigner, CheckpointV1};
 pub(crate) use checkpoint::{KeyChange, is_signed_by};
+pub use consulted::Consulted;
 pub(crate) use draft::{Draft, hop_report};
 pub use evidence::{Blob, EvidenceDigests};
 pub use mask::Masked;

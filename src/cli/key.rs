@@ -90,7 +90,7 @@ pub(super) fn write_key(path: &Path, key: &SigningKey) -> Result<(), Failure> {
 }
 
 /// Writes a new file that only its owner can read. An existing key is never overwritten.
-fn write_secret(path: &Path, text: &str) -> Result<(), Failure> {
+pub(super) fn write_secret(path: &Path, text: &str) -> Result<(), Failure> {
     use std::io::Write as _;
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);

@@ -1,5 +1,6 @@
 //! The configuration file (TOML): what was typed. [`ConfigFile::load`] turns it into what is meant.
 
+use super::challenges::ChallengeSettings;
 use super::fetch::FetchSettings;
 use super::offers::AcceptOffers;
 use super::{Config, ConfigBuilder, ConfigError, PolicyStore, RootPrincipals, StickyRequired};
@@ -35,6 +36,8 @@ pub struct ConfigFile {
     /// What is recorded of decisions, and how it is signed.
     #[serde(default)]
     audit: AuditSettings,
+    /// What challenges are issued by. Without it, none is.
+    pub(super) challenges: Option<ChallengeSettings>,
     /// A folder of controller documents (`*.json`).
     controllers: Option<PathBuf>,
     /// The cache of retrieved documents: status lists, did:web and WebID documents, Protocol Documents. `writgate source
@@ -572,6 +575,9 @@ mod tests {
         assert_eq!(load("offer_life_minutes = 7").offer_life, TimeDelta::minutes(7));
         assert_eq!(load("agreement_life_days = 7").agreement_life, TimeDelta::days(7));
         assert_eq!(load("fact_cache_bytes = 7").cache_bytes, 7);
+        // Nor does one on who issues challenges, so this is no part of it either.
+        let issuing = load("challenges = { key = \"challenge.key\", life_seconds = 7 }");
+        assert_eq!(issuing.digest(), load("").digest());
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl SqliteLedger {
         let path = new_file(path)?;
         let created = open_file(&path).and_then(|mut connection| {
             // The mode is kept in the file: it is set once, here, and checked at every opening.
-            connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+            write_ahead(&connection)?;
             schema::create(&mut connection, domain, floor, Some(micros(now)))?;
             let reading = reading(&path)?;
             Self::new(connection, Some(reading), domain, skew)
@@ -443,6 +443,14 @@ impl Meta {
             first_high_water_us: self.first_high_water_us,
         }
     }
+}
+
+/// Has a new file keep a write-ahead log. To the last step: SQLite says which mode it is before it has made sure of it.
+fn write_ahead(connection: &Connection) -> Result<(), LedgerError> {
+    let mut statement = connection.prepare("PRAGMA journal_mode = WAL")?;
+    let mut steps = statement.query(())?;
+    while steps.next()?.is_some() {}
+    Ok(())
 }
 
 /// Opens the connection that reads. It writes nothing, by mistake neither.
