@@ -135,6 +135,14 @@ impl Engine {
         &self.config
     }
 
+    /// Has the ledger sign what no checkpoint covers yet: at a shutdown.
+    ///
+    /// # Errors
+    /// [`LedgerError`]
+    pub fn checkpoint(&self) -> Result<(), LedgerError> {
+        self.ledger.checkpoint(self.clock.now())
+    }
+
     /// What is known at `instant` for a message with these facts: the ledger's memory, the state of the conversation, and
     /// the configuration's inputs.
     ///

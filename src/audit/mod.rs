@@ -3,6 +3,7 @@
 //! Its *body* is what `evaluate` determines, and a re-decision must reproduce it byte for byte. Its *envelope* is what
 //! `decide` adds. A ledger's other rows are events ([`record`]).
 
+mod checkpoint;
 mod consulted;
 mod draft;
 pub(crate) mod escape;
@@ -20,6 +21,8 @@ mod replay;
 mod report;
 pub mod show;
 
+pub use checkpoint::{CheckpointCounts, CheckpointSigner, CheckpointV1};
+pub(crate) use checkpoint::{KeyChange, is_signed_by};
 pub use consulted::Consulted;
 pub(crate) use consulted::Lookups;
 pub(crate) use draft::{Draft, hop_report};
@@ -36,6 +39,8 @@ pub use report::{
     InputReport, ReportBody, ReportEnvelope, Reservation, reservation_digest,
 };
 pub(crate) use report::{instant_text, recorded_text};
+
+pub use crate::ledger::{Finding, Verification, VerifyOptions, verify};
 
 #[cfg(test)]
 pub(crate) use report::example_body;

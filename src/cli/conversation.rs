@@ -129,8 +129,9 @@ pub(crate) fn run(command: &Command) -> Outcome {
             Ok(Exit::Success)
         }
         Command::Forget { config, peer } => {
-            let forgotten =
-                ledger(config)?.forget_conversations(&Peer::from(peer.as_str()), chrono::Utc::now())?;
+            let (ledger, now) = (ledger(config)?, chrono::Utc::now());
+            let forgotten = ledger.forget_conversations(&Peer::from(peer.as_str()), now)?;
+            ledger.make_checkpoint(now)?;
             output::say(format_args!("{forgotten} exchanges forgotten"));
             Ok(Exit::Success)
         }
@@ -152,7 +153,9 @@ fn offer(arguments: &OfferArguments) -> Outcome {
         required: arguments.required,
         protocol_name: own.and_then(|own| own.protocol_name),
     };
-    match engine.offer(&arguments.place.key(), offer) {
+    let offered = engine.offer(&arguments.place.key(), offer);
+    engine.checkpoint()?;
+    match offered {
         Ok(Offer::Send(offered)) => {
             arguments.place.print(Handshake::Offer(offered.offer().clone()), arguments.form)?;
             Ok(Exit::Success)
@@ -174,7 +177,9 @@ fn receive(arguments: &ReceiveArguments) -> Outcome {
     if arguments.not_activated {
         facts.activated.clear();
     }
-    match engine.receive(place.key().role, MessageInput::Bytes(octets), facts) {
+    let received = engine.receive(place.key().role, MessageInput::Bytes(octets), facts);
+    engine.checkpoint()?;
+    match received {
         Ok(Received::Offer { answer, exchange, .. }) => {
             place.print(Handshake::Response(answer), arguments.form)?;
             Ok(settled(&engine, &place.key(), &exchange))
@@ -234,9 +239,7 @@ fn print(listed: &ListedExchange) {
 fn ledger(config: &std::path::Path) -> Result<SqliteLedger, Failure> {
     let file = output::read_config(config)?;
     let config = file.load(chrono::Utc::now())?;
-    let path = file.ledger_path();
-    SqliteLedger::open(&path, config.default_domain(), config.skew())
-        .map_err(|cause| output::no_ledger(&path, &cause))
+    super::ledger::open(&file, config.default_domain(), config.skew())
 }
 
 impl Place {

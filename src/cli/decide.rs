@@ -68,12 +68,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if arguments.dry_run || arguments.now.is_some() {
         return evaluate(arguments, config, issuer, message, facts, now);
     }
-    let path = file.ledger_path();
-    let ledger = SqliteLedger::open(&path, config.default_domain(), config.skew())
-        .map_err(|cause| output::no_ledger(&path, &cause))?;
+    let ledger = super::ledger::open(&file, config.default_domain(), config.skew())?;
     let engine = engine_of(config, ledger, issuer)?;
     let asked = arguments.explain.then(|| (message.clone(), facts.clone()));
     let decided = engine.decide(message, facts);
+    engine.checkpoint()?;
     if arguments.json {
         output::write(None, &serde_json::to_string_pretty(&decided.report)?)?;
     } else {

@@ -63,7 +63,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
                 (Some(controller), Some(method)) => key.with_controller(controller, method),
                 _ => key,
             };
-            write_secret(out, &serde_json::to_string_pretty(&key.to_json())?)?;
+            write_key(out, &key)?;
             output::say(format_args!("{}", key.controller()));
         }
         Command::Show { key, document } => {
@@ -84,6 +84,11 @@ pub(super) fn read_key(path: &Path) -> Result<SigningKey, Failure> {
         .map_err(|cause| Failure::new(format!("{}: {cause}; `writgate key new` makes one", path.display())))
 }
 
+/// Writes a new key file.
+pub(super) fn write_key(path: &Path, key: &SigningKey) -> Result<(), Failure> {
+    write_secret(path, &serde_json::to_string_pretty(&key.to_json())?)
+}
+
 /// Writes a new file that only its owner can read. An existing key is never overwritten.
 pub(super) fn write_secret(path: &Path, text: &str) -> Result<(), Failure> {
     use std::io::Write as _;
@@ -98,5 +103,7 @@ pub(super) fn write_secret(path: &Path, text: &str) -> Result<(), Failure> {
         _ => Failure::new(format!("{}: {cause}", path.display())),
     })?;
     writeln!(file, "{text}")?;
+    // What it signs must not outlive it.
+    file.sync_all()?;
     Ok(())
 }

@@ -1,12 +1,18 @@
 //! `writgate ledger`.
 
-use super::{Exit, Failure, Outcome, output};
-use crate::ledger::SqliteLedger;
-use std::path::PathBuf;
+use super::{Exit, Failure, Outcome, key, output};
+use crate::audit::CheckpointSigner;
+use crate::config::ConfigFile;
+use crate::credential::issue::SigningKey;
+use crate::ledger::{Checkpoints, SqliteLedger};
+use crate::request::Instant;
+use chrono::TimeDelta;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Create the ledger that the configuration names
+    /// Create the ledger that the configuration names, and its audit key where there is none
     Init {
         /// The configuration file
         #[arg(long, default_value = "writgate.toml")]
@@ -15,10 +21,25 @@ pub(crate) enum Command {
         #[arg(long)]
         first: bool,
     },
+    /// Change the key that signs the ledger's checkpoints: the one in force signs the new one. Stop the server first
+    RotateKey {
+        /// The configuration file
+        #[arg(long, default_value = "writgate.toml")]
+        config: PathBuf,
+        /// The ledger has rows and never had a key: I state that its checkpoints begin now
+        #[arg(long)]
+        begin: bool,
+    },
 }
 
 pub(crate) fn run(command: &Command) -> Outcome {
-    let Command::Init { config, first } = command;
+    match command {
+        Command::Init { config, first } => init(config, *first),
+        Command::RotateKey { config, begin } => rotate_key(config, *begin),
+    }
+}
+
+fn init(config: &Path, first: bool) -> Outcome {
     let now = chrono::Utc::now();
     let file = output::read_config(config)?;
     let config = file.load(now)?;
@@ -26,13 +47,116 @@ pub(crate) fn run(command: &Command) -> Outcome {
     if path.exists() {
         return Err(Failure::new(format!("{} exists, and a ledger is never made anew", path.display())));
     }
-    SqliteLedger::create(&path, config.default_domain(), *first, now, config.skew())
-        .map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
-    let floor = if *first { "no floor" } else { "presentations made before now are refused" };
+    let checkpoints = match file.audit_key_path() {
+        Some(key_path) => Some(file.checkpoints(key_for_new_ledger(&key_path)?)?),
+        None => None,
+    };
+    let failed = |cause| Failure::new(format!("{}: {cause}", path.display()));
+    let mut ledger =
+        SqliteLedger::create(&path, config.default_domain(), first, now, config.skew()).map_err(failed)?;
+    if let Some(checkpoints) = checkpoints {
+        ledger = ledger.with_checkpoints(checkpoints, now).map_err(failed)?;
+    }
+    let floor = if first { "no floor" } else { "presentations made before now are refused" };
     output::say(format_args!(
         "{}: a ledger for {}; {floor}",
         path.display(),
         output::escaped(config.default_domain())
     ));
+    say_key(&ledger)?;
     Ok(Exit::Success)
+}
+
+/// The ledger that a configuration names, with its key where it has one. Nothing makes a key here: a ledger that began
+/// with another would go on as if nothing had happened.
+pub(super) fn open(file: &ConfigFile, domain: &str, skew: TimeDelta) -> Result<SqliteLedger, Failure> {
+    let path = file.ledger_path();
+    let ledger = SqliteLedger::open(&path, domain, skew).map_err(|cause| output::no_ledger(&path, &cause))?;
+    match checkpoints(file)? {
+        Some(checkpoints) => ledger
+            .with_checkpoints(checkpoints, chrono::Utc::now())
+            .map_err(|cause| Failure::new(format!("{}: {cause}", path.display()))),
+        None => Ok(ledger),
+    }
+}
+
+fn checkpoints(file: &ConfigFile) -> Result<Option<Checkpoints>, Failure> {
+    let Some(path) = file.audit_key_path() else { return Ok(None) };
+    if !path.exists() {
+        return Err(Failure::new(format!(
+            "{}: the audit key is not there; restore it: a key is made only with a new ledger (`writgate ledger init`), \
+             or where `writgate ledger rotate-key --begin` states that a ledger's checkpoints begin now",
+            path.display()
+        )));
+    }
+    Ok(Some(file.checkpoints(key::read_key(&path)?)?))
+}
+
+fn key_for_new_ledger(path: &Path) -> Result<SigningKey, Failure> {
+    if path.exists() {
+        return key::read_key(path);
+    }
+    let key = SigningKey::generate()?;
+    key::write_key(path, &key)?;
+    Ok(key)
+}
+
+fn rotate_key(config: &Path, begin: bool) -> Outcome {
+    let now = chrono::Utc::now();
+    let file = output::read_config(config)?;
+    let config = file.load(now)?;
+    let Some(key_path) = file.audit_key_path() else {
+        return Err(Failure::new(
+            "the configuration names no audit key: set `key` under `[audit]`".to_owned(),
+        ));
+    };
+    let path = file.ledger_path();
+    let failed = |cause| Failure::new(format!("{}: {cause}", path.display()));
+    let ledger = SqliteLedger::open(&path, config.default_domain(), config.skew())
+        .map_err(|cause| output::no_ledger(&path, &cause))?;
+    let ledger = if begin {
+        let checkpoints = file.checkpoints(key_for_new_ledger(&key_path)?)?;
+        ledger.begin_checkpoints(checkpoints, now).map_err(failed)?
+    } else {
+        rotate(&file, ledger, &key_path, now)?
+    };
+    say_key(&ledger)?;
+    Ok(Exit::Success)
+}
+
+/// The new key waits beside the old one until the ledger names it, so that a power cut loses neither.
+fn rotate(
+    file: &ConfigFile,
+    ledger: SqliteLedger,
+    key_path: &Path,
+    now: Instant,
+) -> Result<SqliteLedger, Failure> {
+    let failed = |cause| Failure::new(format!("{}: {cause}", file.ledger_path().display()));
+    let mut next_path = key_path.as_os_str().to_owned();
+    next_path.push(".next");
+    let next_path = PathBuf::from(next_path);
+    let next = key_for_new_ledger(&next_path)?;
+    let in_force = ledger.last_checkpoint().map_err(failed)?.map(|checkpoint| checkpoint.public_key);
+    let ledger = if in_force.as_deref() == Some(&next.did_key()) {
+        // An earlier run was cut off after the ledger had changed.
+        ledger.with_checkpoints(file.checkpoints(next)?, now).map_err(failed)?
+    } else {
+        let checkpoints = file.checkpoints(key::read_key(key_path)?)?;
+        let mut ledger = ledger.with_checkpoints(checkpoints, now).map_err(failed)?;
+        ledger.rotate_key(CheckpointSigner::new(next)?, now).map_err(failed)?;
+        ledger
+    };
+    fs::rename(&next_path, key_path)
+        .map_err(|cause| Failure::new(format!("{}: {cause}", key_path.display())))?;
+    Ok(ledger)
+}
+
+fn say_key(ledger: &SqliteLedger) -> Result<(), Failure> {
+    if let Some(checkpoint) = ledger.last_checkpoint()? {
+        output::say(format_args!(
+            "checkpoints are signed with {} from row {} on; keep a copy of it elsewhere",
+            checkpoint.public_key, checkpoint.sequence
+        ));
+    }
+    Ok(())
 }

@@ -106,9 +106,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
 }
 
 fn open_ledger(file: &ConfigFile) -> Result<SqliteLedger, Failure> {
-    let path = file.ledger_path();
-    SqliteLedger::open(&path, file.default_domain(), file.cache_bounds().skew())
-        .map_err(|cause| output::no_ledger(&path, &cause))
+    super::ledger::open(file, file.default_domain(), file.cache_bounds().skew())
 }
 
 /// Documents under their URLs, then Protocol Documents under their pins.

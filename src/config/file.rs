@@ -4,9 +4,11 @@ use super::challenges::ChallengeSettings;
 use super::fetch::FetchSettings;
 use super::offers::AcceptOffers;
 use super::{Config, ConfigBuilder, ConfigError, PolicyStore, RootPrincipals, StickyRequired};
-use crate::audit::Mask;
 use crate::audit::evidence::EvidenceMode;
+use crate::audit::{CheckpointSigner, Mask};
+use crate::credential::issue::SigningKey;
 use crate::credential::{ControllerDocuments, StatusLists};
+use crate::ledger::Checkpoints;
 use crate::limits::Limits;
 use crate::message::action::{default_actions, default_parameters};
 use crate::message::strict_json;
@@ -32,7 +34,7 @@ pub struct ConfigFile {
     pub(super) protocols: Vec<ProtocolEntry>,
     /// Where decisions are recorded.
     ledger: LedgerSettings,
-    /// What is recorded of decisions.
+    /// What is recorded of decisions, and how it is signed.
     #[serde(default)]
     audit: AuditSettings,
     /// What challenges are issued by. Without it, none is.
@@ -157,7 +159,7 @@ struct LedgerSettings {
     path: PathBuf,
 }
 
-/// What is recorded of decisions.
+/// What is recorded of decisions, and how it is signed.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AuditSettings {
@@ -167,6 +169,14 @@ struct AuditSettings {
     /// Paths of reports that are left out: JSON pointers, with `*` for each item of a list.
     #[serde(default)]
     mask: Vec<String>,
+    /// The file of the key that signs checkpoints, outside the ledger. Without a key there are none.
+    key: Option<PathBuf>,
+    /// A checkpoint is made after so many rows.
+    checkpoint_rows: Option<u32>,
+    /// A checkpoint is made with the first row after so many seconds.
+    checkpoint_seconds: Option<u32>,
+    /// A file outside the ledger to which each checkpoint is appended.
+    checkpoints: Option<PathBuf>,
 }
 
 fn yes() -> bool {
@@ -196,6 +206,48 @@ impl ConfigFile {
         self.base.join(&self.ledger.path)
     }
 
+    /// The file of the key that signs the ledger's checkpoints, where one is configured.
+    pub fn audit_key_path(&self) -> Option<PathBuf> {
+        self.audit.key.as_ref().map(|key| self.base.join(key))
+    }
+
+    /// How checkpoints are made with the key of [`Self::audit_key_path`].
+    ///
+    /// # Errors
+    /// A key that does not sign checkpoints.
+    pub fn checkpoints(&self, key: SigningKey) -> Result<Checkpoints, ConfigError> {
+        let signer =
+            CheckpointSigner::new(key).map_err(|cause| ConfigError::new("audit.key", cause.to_string()))?;
+        let rows = self.audit.checkpoint_rows.map_or(Checkpoints::ROWS, u64::from);
+        let seconds = self.audit.checkpoint_seconds.map_or(Checkpoints::SECONDS, u64::from);
+        let checkpoints = Checkpoints::new(signer).with_interval(rows, seconds);
+        Ok(match &self.audit.checkpoints {
+            Some(file) => checkpoints.with_file(self.base.join(file)),
+            None => checkpoints,
+        })
+    }
+
+    /// What is set for checkpoints needs a key, and files of its own.
+    fn check_audit(&self) -> Result<(), ConfigError> {
+        let AuditSettings { key, checkpoint_rows, checkpoint_seconds, checkpoints, .. } = &self.audit;
+        if key.is_none()
+            && (checkpoint_rows.is_some() || checkpoint_seconds.is_some() || checkpoints.is_some())
+        {
+            return Err(ConfigError::new("audit", "checkpoints are signed: name a `key`"));
+        }
+        if [checkpoint_rows, checkpoint_seconds].contains(&&Some(0)) {
+            return Err(ConfigError::new("audit", "checkpoints come after 1 row or second at the earliest"));
+        }
+        let files = [Some(&self.ledger.path), key.as_ref(), checkpoints.as_ref()];
+        let files: Vec<_> = files.into_iter().flatten().collect();
+        match files.iter().collect::<BTreeSet<_>>().len() == files.len() {
+            true => Ok(()),
+            false => {
+                Err(ConfigError::new("audit", "the ledger, the key and the checkpoints are three files"))
+            }
+        }
+    }
+
     /// The folder of the document cache, where one is configured.
     pub fn document_cache_path(&self) -> Option<PathBuf> {
         self.document_cache.as_ref().map(|folder| self.base.join(folder))
@@ -208,6 +260,7 @@ impl ConfigFile {
     /// [`ConfigError`] for the first setting that is wrong.
     pub fn load(&self, now: Instant) -> Result<Config, ConfigError> {
         self.check_fetch()?;
+        self.check_audit()?;
         let mut roots = RootPrincipals::default();
         for entry in &self.roots {
             roots.add(&entry.prefix, &entry.principal)?;
@@ -547,6 +600,21 @@ mod tests {
         file.base = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors");
         let error = file.load("2026-12-01T12:00:00Z".parse().unwrap()).unwrap_err();
         assert_eq!(error.setting, "audit.mask");
+    }
+
+    #[test]
+    fn checkpoints_need_a_key_and_files_of_their_own() {
+        for wrong in [
+            "audit = { checkpoint_rows = 7 }",
+            "audit = { checkpoints = \"c.jsonl\" }",
+            "audit = { key = \"k.json\", checkpoint_seconds = 0 }",
+            "audit = { key = \"k.json\", checkpoints = \"k.json\" }",
+        ] {
+            let mut file = file(wrong).unwrap();
+            file.base = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors");
+            let error = file.load("2026-12-01T12:00:00Z".parse().unwrap()).unwrap_err();
+            assert_eq!(error.setting, "audit", "{wrong}");
+        }
     }
 
     #[test]

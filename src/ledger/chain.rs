@@ -12,14 +12,19 @@ pub(super) struct Identity<'a> {
     pub(super) domain: &'a str,
     /// The floor that the ledger was made with, in microseconds since 1970. A ledger before version 4 has none here.
     pub(super) first_floor_us: Option<i64>,
+    /// The highest instant that it was made with, likewise.
+    pub(super) first_high_water_us: Option<i64>,
 }
 
 /// The "previous row hash" of the first row: the SHA-256 of the JCS form of the ledger's identity. So the rows of one
-/// ledger are no prefix of another's, and an edited id, domain or first floor breaks the chain at row 1.
+/// ledger are no prefix of another's, and an edited id, domain, first floor or first instant breaks the chain at row 1.
 pub(super) fn first_link(identity: &Identity<'_>) -> Result<Digest, LedgerError> {
     let mut link = serde_json::json!({ "domain": identity.domain, "ledgerId": identity.ledger_id });
-    if let (Some(floor), Some(members)) = (identity.first_floor_us, link.as_object_mut()) {
-        members.insert("firstFloor".to_owned(), floor.to_string().into());
+    let first = [("firstFloor", identity.first_floor_us), ("firstHighWater", identity.first_high_water_us)];
+    for (name, instant) in first {
+        if let (Some(instant), Some(members)) = (instant, link.as_object_mut()) {
+            members.insert(name.to_owned(), instant.to_string().into());
+        }
     }
     Digest::of_jcs(&link)
         .map_err(|error| LedgerError::Unusable(format!("the ledger's identity cannot be hashed: {error}")))

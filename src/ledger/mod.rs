@@ -13,11 +13,13 @@ mod fair_share;
 mod reader;
 mod sqlite;
 pub(crate) mod status_memory;
+mod verification;
 
 pub use fair_share::Sponsor;
 pub use reader::{KeptEvidence, LedgerReader, LedgerRow};
-pub use sqlite::{ListedExchange, SqliteLedger};
+pub use sqlite::{Checkpoints, ListedExchange, SqliteLedger};
 pub use status_memory::{Learned, ListKey, ListMark, Revoked, RevokedEntry, RevokedPolicy, StatusMemory};
+pub use verification::{Finding, Verification, VerifyOptions, verify};
 
 use crate::audit::{Blob, DecisionReportV1, EvidenceDigests, Masked, ReportBody};
 use crate::decision::Obligation;
@@ -43,6 +45,9 @@ pub enum LedgerError {
     /// The file, its schema or its rows are not what this version writes.
     #[error("the ledger is unusable: {0}")]
     Unusable(String),
+    /// The file is not one that SQLite wrote: its pages are damaged, or it is another kind of file.
+    #[error("the ledger's file is damaged: {0}")]
+    Damaged(String),
     /// The store failed.
     #[error("the ledger's store failed: {0}")]
     Store(String),
@@ -296,6 +301,15 @@ pub trait Ledger: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// [`LedgerError`]: nothing was written.
     fn keep(&self, evidence: &[Blob]) -> Result<(), LedgerError>;
+
+    /// Makes a signed checkpoint of the rows that the last one does not cover, where the ledger has an audit key: at a
+    /// shutdown.
+    ///
+    /// # Errors
+    /// [`LedgerError`]
+    fn checkpoint(&self, _now: Instant) -> Result<(), LedgerError> {
+        Ok(())
+    }
 
     /// The status lists that the credentials of verified chains name, in order of their issuers: what is to be fetched.
     ///

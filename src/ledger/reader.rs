@@ -200,7 +200,7 @@ fn of_row(row: Row) -> Result<LedgerRow, LedgerError> {
 
 /// A connection that cannot write. Where nothing may be made beside the file, and nothing waits there, the file is read as
 /// one that nobody changes.
-fn open(path: &Path) -> Result<Connection, LedgerError> {
+pub(super) fn open(path: &Path) -> Result<Connection, LedgerError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;

@@ -8,6 +8,7 @@
 
 mod admission;
 pub(super) mod changes;
+pub(super) mod checkpoints;
 mod conversations;
 mod evidence;
 mod filled;
@@ -31,6 +32,7 @@ use crate::protocol::ProtocolHash;
 use crate::protocol::conversation::{ConversationKey, Exchange};
 use crate::request::{Instant, Peer};
 use changes::Changes;
+pub use checkpoints::Checkpoints;
 use chrono::{DateTime, TimeDelta};
 pub use conversations::ListedExchange;
 use remembered::Remembered;
@@ -55,6 +57,8 @@ pub struct SqliteLedger {
     connection: Mutex<Connection>,
     /// What its transaction changes. Touched only while `connection` is locked.
     changes: Changes,
+    /// How checkpoints are made. `None`: there are none.
+    checkpoints: Option<Checkpoints>,
     /// Decisions that wait for `connection`.
     queue: writer::Queue,
     /// One that reads, so that a snapshot does not wait for the disk; a ledger in memory has but the one.
@@ -152,7 +156,9 @@ impl SqliteLedger {
         let (changed, event) = change(&transaction)?;
         if let Some(event) = event {
             rows::append_event(&transaction, event, now, self.changes.take())?;
+            let checkpoint = self.checkpoint_if_due(&transaction, now)?;
             transaction.commit()?;
+            self.emit(checkpoint.as_ref());
         }
         Ok(changed)
     }
@@ -239,6 +245,7 @@ impl SqliteLedger {
         Ok(Self {
             connection: Mutex::new(connection),
             changes,
+            checkpoints: None,
             queue: writer::Queue::default(),
             reading: reading.map(Mutex::new),
             remembered: Mutex::default(),
@@ -405,6 +412,10 @@ impl Ledger for SqliteLedger {
         Ok(())
     }
 
+    fn checkpoint(&self, now: Instant) -> Result<(), LedgerError> {
+        self.make_checkpoint(now).map(|_| ())
+    }
+
     fn wanted_lists(&self) -> Result<Vec<ListKey>, LedgerError> {
         remembered::wanted(&*self.lock_reading()?)
     }
@@ -415,6 +426,7 @@ pub(super) struct Meta {
     ledger_id: String,
     domain: String,
     first_floor_us: Option<i64>,
+    first_high_water_us: Option<i64>,
     /// Presentations made up to here are refused. `None`: no ledger served the domain before.
     floor_us: Option<i64>,
     /// The highest instant of any row.
@@ -424,20 +436,26 @@ pub(super) struct Meta {
 impl Meta {
     pub(super) fn read(connection: &Connection) -> Result<Self, LedgerError> {
         Ok(connection
-            .prepare_cached("SELECT ledger_id, domain, first_floor_us, floor_us, high_water_us FROM meta")?
+            .prepare_cached("SELECT ledger_id, domain, first_floor_us, first_high_water_us, floor_us, high_water_us FROM meta")?
             .query_row((), |row| {
                 Ok(Self {
                     ledger_id: row.get(0)?,
                     domain: row.get(1)?,
                     first_floor_us: row.get(2)?,
-                    floor_us: row.get(3)?,
-                    high_water_us: row.get(4)?,
+                    first_high_water_us: row.get(3)?,
+                    floor_us: row.get(4)?,
+                    high_water_us: row.get(5)?,
                 })
             })?)
     }
 
     pub(super) fn identity(&self) -> Identity<'_> {
-        Identity { ledger_id: &self.ledger_id, domain: &self.domain, first_floor_us: self.first_floor_us }
+        Identity {
+            ledger_id: &self.ledger_id,
+            domain: &self.domain,
+            first_floor_us: self.first_floor_us,
+            first_high_water_us: self.first_high_water_us,
+        }
     }
 }
 
@@ -472,7 +490,11 @@ fn micros_text(micros: i64) -> Result<String, LedgerError> {
 
 impl From<rusqlite::Error> for LedgerError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Store(error.to_string())
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        match error.sqlite_error_code() {
+            Some(DatabaseCorrupt | NotADatabase) => Self::Damaged(error.to_string()),
+            _ => Self::Store(error.to_string()),
+        }
     }
 }
 

@@ -43,5 +43,6 @@ mod response;
 mod review_command;
 mod status;
 mod support;
+mod tampering;
 mod three;
 mod vectors;

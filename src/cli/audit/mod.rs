@@ -59,11 +59,16 @@ struct Source {
 }
 
 impl Source {
+    fn path(&self) -> Result<PathBuf, Failure> {
+        match &self.ledger {
+            Some(path) => Ok(path.clone()),
+            None => Ok(output::read_config(&self.config)?.ledger_path()),
+        }
+    }
+
+    #[allow(dead_code, reason = "the subcommands that read rows come with their own change")]
     fn open(&self) -> Result<LedgerReader, Failure> {
-        let path = match &self.ledger {
-            Some(path) => path.clone(),
-            None => output::read_config(&self.config)?.ledger_path(),
-        };
+        let path = self.path()?;
         LedgerReader::open(&path).map_err(|cause| output::no_ledger(&path, &cause))
     }
 }

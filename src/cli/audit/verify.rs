@@ -1,25 +1,81 @@
 //! `writgate audit verify`.
 
 use super::Source;
+use crate::audit::{self, Verification, VerifyOptions};
 use crate::cli::{Exit, Outcome, output};
-use crate::ledger::LedgerError;
+use crate::message::Digest;
+use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     source: Source,
+    /// A row that must be there, as its permit gave it: its number, a colon and its hash
+    #[arg(long, value_name = "SEQ:HASH", value_parser = expected)]
+    expect: Vec<(u64, Digest)>,
+    /// A file of checkpoints from outside the ledger, a line for each
+    #[arg(long)]
+    checkpoints: Option<PathBuf>,
+    /// A key that signed checkpoints, as a did:key: the first of the ledger must be among them
+    #[arg(long, value_name = "DID_KEY")]
+    key: Vec<String>,
+    /// Print what was found as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
-    match arguments.source.open()?.verify_chain() {
-        Ok((rows, hash)) => {
-            output::say(format_args!("{rows} rows hold; the last has the hash {hash}"));
-            Ok(Exit::Success)
-        }
-        Err(broken @ LedgerError::ChainBroken { .. }) => {
-            output::say(format_args!("{broken}"));
-            Ok(Exit::Refused)
-        }
-        Err(cause) => Err(cause.into()),
+    let options = VerifyOptions {
+        expected: arguments.expect.clone(),
+        checkpoints: arguments.checkpoints.clone(),
+        keys: arguments.key.clone(),
+    };
+    let path = arguments.source.path()?;
+    let verification = audit::verify(&path, &options).map_err(|cause| output::no_ledger(&path, &cause))?;
+    if arguments.json {
+        output::write(None, &output::json(&verification)?)?;
+    } else {
+        print(&verification);
     }
+    Ok(if verification.holds() { Exit::Success } else { Exit::Refused })
+}
+
+fn print(verification: &Verification) {
+    for finding in &verification.findings {
+        output::say(format_args!(
+            "{}  {}",
+            output::coloured("NO", 31),
+            output::escaped(&finding.to_string())
+        ));
+    }
+    if verification.further_findings > 0 {
+        output::say(format_args!("and {} more", verification.further_findings));
+    }
+    for note in &verification.notes {
+        output::say(format_args!("note: {}", output::escaped(note)));
+    }
+    for key in &verification.keys {
+        output::say(format_args!("key: {}", output::escaped(key)));
+    }
+    let rows = match verification.row_hash {
+        Some(hash) => format!(
+            "rows {} to {}; the last has the hash {hash}",
+            verification.first_row, verification.last_row
+        ),
+        None => "no rows".to_owned(),
+    };
+    output::say(format_args!("{rows}; checkpoints cover them up to row {}", verification.covered));
+    match verification.holds() {
+        true => output::say(format_args!("{}", output::coloured("HOLDS", 32))),
+        false => output::say(format_args!(
+            "{}  this is not what was written",
+            output::coloured("DOES NOT HOLD", 31)
+        )),
+    }
+}
+
+fn expected(text: &str) -> Result<(u64, Digest), String> {
+    let form = || "a row's number, a colon and the 64 digits of its hash".to_owned();
+    let (sequence, hash) = text.split_once(':').ok_or_else(form)?;
+    Ok((sequence.parse().map_err(|_| form())?, hash.parse().map_err(|()| form())?))
 }

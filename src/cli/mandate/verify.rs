@@ -147,12 +147,12 @@ fn configured(path: &std::path::Path, at: Instant) -> Result<(Config, Snapshot),
     let config = file.load(at)?;
     let ledger_path = file.ledger_path();
     let ledger = match ledger_path.exists() {
-        true => SqliteLedger::open(&ledger_path, config.default_domain(), config.skew())
-            .map_err(|cause| Failure::new(format!("{}: {cause}", ledger_path.display())))?,
+        true => crate::cli::ledger::open(&file, config.default_domain(), config.skew())?,
         false => SqliteLedger::in_memory(config.default_domain(), at, config.skew())?,
     };
     let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
     let snapshot = engine.snapshot_of(&nobody(), at)?;
+    engine.checkpoint()?;
     Ok((engine.config().clone(), snapshot))
 }
 

@@ -16,8 +16,8 @@ const SCHEMA_VERSION: i32 = 4;
 ///
 /// `messages.context` is `-` for no context and `=` followed by the context for one: SQLite holds two NULLs to be
 /// distinct in a key, which would let a message without a context in twice. The reservation holds the peer because an
-/// earlier answer may be repeated to nobody else. `meta.first_floor_us` is the floor that the ledger was made with, and
-/// never changes; `reserved` is how many rows `messages` has, and `challenges` too; `pruned_through` is the last row of
+/// earlier answer may be repeated to nobody else. `meta.first_floor_us` and `first_high_water_us` are the floor and the
+/// highest instant that the ledger was made with, and never change; `reserved` is how many rows `messages` has, and `challenges` too; `pruned_through` is the last row of
 /// `reports` whose reservation was pruned. `reports` holds events too (`crate::audit::Record`).
 pub(super) const DECISION_TABLES: &str = "\
 CREATE TABLE meta (
@@ -25,6 +25,7 @@ CREATE TABLE meta (
     ledger_id TEXT NOT NULL,
     domain TEXT NOT NULL,
     first_floor_us INTEGER,
+    first_high_water_us INTEGER,
     floor_us INTEGER,
     high_water_us INTEGER,
     reserved INTEGER NOT NULL CHECK (reserved >= 0),
@@ -263,7 +264,7 @@ pub(super) fn create(
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     transaction.execute(
-        "INSERT INTO meta VALUES (1, ?1, ?2, ?3, ?3, ?4, 0, 0)",
+        "INSERT INTO meta VALUES (1, ?1, ?2, ?3, ?4, ?3, ?4, 0, 0)",
         (uuid::Uuid::new_v4().to_string(), domain, floor_us, high_water_us),
     )?;
     transaction.commit()?;
@@ -281,6 +282,24 @@ pub(in crate::ledger) fn check(connection: &Connection) -> Result<(), LedgerErro
         SCHEMA_VERSION => unaltered(connection, &CURRENT),
         version => Err(unknown_version(version)),
     }
+}
+
+/// Refuses a file that is no ledger or of another version.
+pub(in crate::ledger) fn is_of_this_version(connection: &Connection) -> Result<(), LedgerError> {
+    is_ledger(connection)?;
+    match version(connection)? {
+        SCHEMA_VERSION => Ok(()),
+        version => Err(unknown_version(version)),
+    }
+}
+
+/// Tables as every new ledger has them, in memory.
+pub(in crate::ledger) fn model() -> Result<Connection, LedgerError> {
+    let model = Connection::open_in_memory()?;
+    for tables in CURRENT {
+        model.execute_batch(tables)?;
+    }
+    Ok(model)
 }
 
 /// Brings a ledger of an earlier version up to this one, all or nothing; one of this version is left alone. The row that
@@ -335,7 +354,7 @@ fn migrate_decisions_to_4(transaction: &Transaction<'_>) -> Result<(), LedgerErr
     }
     transaction.execute_batch(DECISION_TABLES)?;
     transaction.execute_batch(
-        "INSERT INTO meta SELECT 1, ledger_id, domain, NULL, floor_us, high_water_us,
+        "INSERT INTO meta SELECT 1, ledger_id, domain, NULL, NULL, floor_us, high_water_us,
              (SELECT count(*) FROM earlier_messages), 0 FROM earlier_meta;
          INSERT INTO reports SELECT sequence, decision_id, previous_hash, row_hash, report FROM earlier_reports;
          INSERT INTO messages SELECT context, holder, message_id, digest, decision_id, peer, sequence

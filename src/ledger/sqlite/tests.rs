@@ -138,7 +138,7 @@ fn what_is_not_this_ledger_is_not_opened() {
     std::fs::write(folder.file(), "").unwrap();
     unusable(open(), "not a Writgate ledger");
     std::fs::write(folder.file(), "no database, but longer than the header of one: ".repeat(9)).unwrap();
-    assert!(matches!(open(), Err(LedgerError::Store(_))));
+    assert!(matches!(open(), Err(LedgerError::Damaged(_))));
     std::fs::remove_file(folder.file()).unwrap();
     drop(folder.ledger());
     unusable(SqliteLedger::open(&folder.file(), "https://other.example/", SKEW), "domain");
@@ -187,16 +187,23 @@ fn first_version() -> (Folder, u64) {
 
 /// The one report of a ledger, without what version 1 did not write.
 fn as_version_1_wrote_it(connection: &Connection) {
-    let (report, previous): (String, [u8; 32]) = connection
-        .query_row("SELECT report, previous_hash FROM reports", (), |row| Ok((row.get(0)?, row.get(1)?)))
-        .unwrap();
+    let report: String = connection.query_row("SELECT report FROM reports", (), |row| row.get(0)).unwrap();
+    let ledger_id: String = connection.query_row("SELECT ledger_id FROM meta", (), |row| row.get(0)).unwrap();
+    let identity =
+        Identity { ledger_id: &ledger_id, domain: DOMAIN, first_floor_us: None, first_high_water_us: None };
+    let previous = crate::ledger::chain::first_link(&identity).unwrap();
     let mut report: serde_json::Value = serde_json::from_str(&report).unwrap();
     for member in ["recorded", "bodyDigest", "reservation"] {
         report["envelope"].as_object_mut().unwrap().remove(member).unwrap();
     }
     let report = rows::jcs_text(&report).unwrap();
-    let hash = crate::ledger::chain::row_hash(Digest::from_bytes(previous), report.as_bytes());
-    connection.execute("UPDATE reports SET report = ?1, row_hash = ?2", (report, hash.as_bytes())).unwrap();
+    let hash = crate::ledger::chain::row_hash(previous, report.as_bytes());
+    connection
+        .execute(
+            "UPDATE reports SET report = ?1, row_hash = ?2, previous_hash = ?3",
+            (report, hash.as_bytes(), previous.as_bytes()),
+        )
+        .unwrap();
 }
 
 /// The tables that version 1 had too.
@@ -343,6 +350,49 @@ fn third_version() -> Folder {
         .unwrap();
     connection.pragma_update(None, "user_version", 3).unwrap();
     folder
+}
+
+#[test]
+fn a_ledger_that_was_brought_up_verifies_with_what_it_had() {
+    let folder = third_version();
+    let ledger = folder.reopened();
+    admitted(Ask::new("n").of(&ledger));
+    drop(ledger);
+    let verify = || crate::audit::verify(&folder.file(), &crate::audit::VerifyOptions::default()).unwrap();
+    assert!(verify().holds(), "{:#?}", verify().findings);
+    for (table, edit, back) in [
+        (
+            "messages",
+            "UPDATE messages SET peer = peer || 'x' WHERE message_id = 'm'",
+            "UPDATE messages SET peer = substr(peer, 1, length(peer) - 1) WHERE message_id = 'm'",
+        ),
+        (
+            "challenges",
+            "UPDATE challenges SET challenge = challenge || 'x' WHERE sequence = 1",
+            "UPDATE challenges SET challenge = substr(challenge, 1, length(challenge) - 1) WHERE sequence = 1",
+        ),
+        ("counts", "UPDATE counts SET exercised = 4", "UPDATE counts SET exercised = 3"),
+        ("states", "UPDATE states SET state = state || ' '", "UPDATE states SET state = rtrim(state)"),
+        (
+            "states",
+            "INSERT INTO states VALUES (zeroblob(32), '[]')",
+            "DELETE FROM states WHERE digest = zeroblob(32)",
+        ),
+        (
+            "messages",
+            "UPDATE messages SET sequence = 7 WHERE message_id = 'm'",
+            "UPDATE messages SET sequence = 1 WHERE message_id = 'm'",
+        ),
+    ] {
+        raw(&folder).execute(edit, ()).unwrap();
+        let verification = verify();
+        assert!(
+            verification.findings.iter().any(|finding| finding.table == table),
+            "{edit}: {verification:#?}"
+        );
+        raw(&folder).execute(back, ()).unwrap();
+        assert!(verify().holds(), "{back}: {:#?}", verify().findings);
+    }
 }
 
 #[test]

@@ -64,6 +64,15 @@ impl Work {
     }
 }
 
+impl Work {
+    fn now(&self) -> Instant {
+        match self {
+            Self::Admit(work) => work.0.now,
+            Self::Record(work) => work.0.now,
+        }
+    }
+}
+
 /// A decision in the queue, and where its answer goes.
 type Queued = (Work, Arc<Slot>);
 type Slot = Mutex<Option<Result<Answer, LedgerError>>>;
@@ -126,6 +135,7 @@ impl SqliteLedger {
     ) -> Result<Vec<Result<Answer, LedgerError>>, LedgerError> {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let alone = group.len() == 1;
+        let latest = group.iter().map(Work::now).max();
         let mut answers = Vec::with_capacity(group.len());
         for work in group {
             // What failed half way may have noted changes.
@@ -146,7 +156,12 @@ impl SqliteLedger {
             transaction.prepare_cached("RELEASE decision")?.execute(())?;
             answers.push(answer);
         }
+        let checkpoint = match latest {
+            Some(latest) => self.checkpoint_if_due(&transaction, latest)?,
+            None => None,
+        };
         transaction.commit()?;
+        self.emit(checkpoint.as_ref());
         Ok(answers)
     }
 
