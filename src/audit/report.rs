@@ -236,6 +236,10 @@ pub struct ReportEnvelope {
     /// What changed in the ledger's tables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<RowChange>,
+    /// No row holds this report, and its sequence is 0: it is one of those that were counted from this minute on (RFC 3339
+    /// in UTC), and is in the event row of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_since: Option<String>,
 }
 
 impl ReportEnvelope {
@@ -255,6 +259,7 @@ impl ReportEnvelope {
             reservation: None,
             evidence: None,
             changes: Vec::new(),
+            counted_since: None,
         }
     }
 }
