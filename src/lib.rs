@@ -42,8 +42,8 @@ pub use engine::response::CheckedResponse;
 pub use engine::{Clock, Engine, Offer, Received, SystemClock};
 pub use explain::{Explanation, Unmet};
 pub use refusal::{
-    A2aCodes, A2aError, Evidence, GrpcError, HttpError, Phase, PublicRefusal, Reason, Refusal, Retry, Stage,
-    WireCode,
+    A2aCodes, A2aError, EarlierDecision, Evidence, GrpcError, HttpError, Phase, PublicRefusal, Reason,
+    Refusal, Retry, Stage, WireCode,
 };
 pub use request::{Actor, CallerFacts, Conversation, Instant, MessageInput, Peer, Request, Snapshot};
 

@@ -328,9 +328,36 @@ pub struct Refusal {
     stage: Stage,
     evidence: Box<Evidence>,
     shacl_report: Option<String>,
-    earlier_decision: Option<String>,
+    earlier_decision: Option<EarlierDecision>,
     holder_verified: bool,
     card_declared: bool,
+}
+
+/// The allow that holds a message's id (SEC-12): for the server, never for the peer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierDecision {
+    id: String,
+    to_this_peer: bool,
+}
+
+impl EarlierDecision {
+    /// `peer` asks now, and `reserved` asked then.
+    pub(crate) fn new(id: String, reserved: &str, peer: &str) -> Self {
+        // Whom nobody authenticated is not who nobody authenticated then.
+        Self { id, to_this_peer: !peer.is_empty() && reserved == peer }
+    }
+
+    /// Its id. It was an allow: nothing else reserves an id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whether whoever asks now is, by its authenticated transport identity, who asked then. Of a duplicate, a server may
+    /// then send its earlier *answer* again, which is not to act again: a duplicate is never a permit. To anybody else
+    /// it says no more than that it refuses.
+    pub fn was_to_this_peer(&self) -> bool {
+        self.to_this_peer
+    }
 }
 
 /// What may leave for the peer.
@@ -393,8 +420,8 @@ impl Refusal {
     }
 
     /// Names the first decision of a duplicate, for the server alone.
-    pub(crate) fn with_earlier_decision(mut self, id: Option<String>) -> Self {
-        self.earlier_decision = id;
+    pub(crate) fn with_earlier_decision(mut self, earlier: Option<EarlierDecision>) -> Self {
+        self.earlier_decision = earlier;
         self
     }
 
@@ -430,9 +457,9 @@ impl Refusal {
         self.shacl_report.as_deref()
     }
 
-    /// For a duplicate or a reused id: the first decision's id. For the server, never for the peer.
-    pub fn earlier_decision(&self) -> Option<&str> {
-        self.earlier_decision.as_deref()
+    /// For a duplicate or a reused id: the decision that holds it. For the server, never for the peer.
+    pub fn earlier_decision(&self) -> Option<&EarlierDecision> {
+        self.earlier_decision.as_ref()
     }
 
     /// What may leave for the peer. Until the holder is verified, the wire code alone (and, for a document that our

@@ -410,7 +410,7 @@ mod tests {
                 stage_micros: BTreeMap::from([("admit".into(), 12)]),
                 recorded: Some("2026-05-01T12:00:00.000000Z".into()),
                 body_digest: Some(Digest::of("body")),
-                reservation: (outcome == DecisionOutcome::Allow).then(|| Digest::of("reservation")),
+                reservation: Some(Digest::of("reservation")),
                 evidence: Some(EvidenceDigests {
                     kept: true,
                     message: Digest::of("octets"),

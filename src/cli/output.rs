@@ -101,7 +101,7 @@ pub(crate) fn refused(refusal: &Refusal) -> String {
     );
     text.push_str(&evidence(refusal.evidence()));
     if let Some(earlier) = refusal.earlier_decision() {
-        let _ = write!(text, "\n  first decision: {}", escaped(earlier));
+        let _ = write!(text, "\n  first decision: {}", escaped(earlier.id()));
     }
     text
 }

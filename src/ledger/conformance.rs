@@ -127,7 +127,9 @@ pub(super) fn admitted(answer: Result<Admission, LedgerError>) -> (Recorded, Dec
 
 pub(super) fn refused(answer: Result<Admission, LedgerError>) -> (Reason, Option<String>, DecisionReportV1) {
     match answer {
-        Ok(Admission::Refused { reason, earlier, report }) => (reason, earlier, *report),
+        Ok(Admission::Refused { reason, earlier, report }) => {
+            (reason, earlier.map(|earlier| earlier.id().to_owned()), *report)
+        }
         other => panic!("not refused: {other:?}"),
     }
 }
@@ -519,7 +521,7 @@ fn a_revocation_since_the_snapshot_makes_stale(ledger: &SqliteLedger) {
         entries: [entry("bob", "l", 7), entry("alice", "k", 7), entry("alice", "l", 8)].into(),
         ..ids(&["p", "alice"])
     };
-    assert_eq!(admitted(Ask::new("m").but(|ask| ask.leans_on = beside).of(ledger)).0.sequence(), 1);
+    assert_eq!(admitted(Ask::new("m").but(|ask| ask.leans_on = beside).of(ledger)).0.sequence(), 2);
 }
 
 fn what_is_revoked_is_remembered_by_kind_and_once(ledger: &SqliteLedger) {

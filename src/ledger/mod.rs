@@ -24,7 +24,7 @@ use crate::decision::Obligation;
 use crate::message::Digest;
 use crate::protocol::ProtocolHash;
 use crate::protocol::conversation::{ConversationKey, Exchange};
-use crate::refusal::Reason;
+use crate::refusal::{EarlierDecision, Reason};
 use crate::request::{Conversation, Instant};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -175,8 +175,8 @@ pub enum Admission {
     Refused {
         /// Why.
         reason: Reason,
-        /// For a duplicate or a reused id: the first decision's id. For the server, never for the peer.
-        earlier: Option<String>,
+        /// For a duplicate or a reused id: the decision that holds it. For the server, never for the peer.
+        earlier: Option<EarlierDecision>,
         /// The refusal's report as it was recorded.
         report: Box<DecisionReportV1>,
     },

@@ -9,7 +9,7 @@ use writgate::ledger::{Ledger, Revoked, RevokedPolicy, SqliteLedger};
 use writgate::protocol::ProtocolHash;
 use writgate::protocol::conversation::{ConversationKey, Exchange};
 use writgate::worked_example::{ALICE, Ask, DOMAIN, MANDATE_POLICY};
-use writgate::{Decision, Engine, Instant, Obligation, Reason};
+use writgate::{CallerFacts, Decision, Engine, Instant, Obligation, Reason};
 
 /// A ledger file of its own for each test, removed at its end.
 struct LedgerFile(PathBuf);
@@ -57,12 +57,48 @@ fn a_replayed_message_is_refused_with_the_first_decisions_id() {
     let second = decide(&engine, &grant());
     let refusal = refused(&second);
     assert_eq!(refusal.reason(), Reason::DuplicateMessage);
-    assert_eq!(refusal.earlier_decision(), Some(first.report.envelope.decision_id.as_str()));
+    assert_eq!(refusal.earlier_decision().unwrap().id(), first.report.envelope.decision_id);
     let public = serde_json::to_string(&refusal.public()).unwrap();
     assert!(
         !public.contains(&first.report.envelope.decision_id),
         "the peer learns nothing of the first: {public}"
     );
+}
+
+/// Threat 15: whose the earlier answer is.
+#[test]
+fn an_earlier_answer_is_for_the_transport_identity_that_got_it() {
+    let engine = support::engine();
+    let from = |peer: &str| {
+        let ask = grant();
+        let facts = CallerFacts { peer: peer.into(), challenge: Some(ask.nonce.clone()), ..world().facts() };
+        engine.decide(octets(&ask.message().unwrap()), facts)
+    };
+    assert_allowed(&from("spiffe://alice.example/first"));
+    for (peer, may_be_repeated) in
+        [("spiffe://alice.example/first", true), ("spiffe://mallory.example/thief", false), ("", false)]
+    {
+        let decided = from(peer);
+        let refusal = refused(&decided);
+        assert_eq!(refusal.reason(), Reason::DuplicateMessage, "a duplicate is never a permit, whoever asks");
+        let earlier = refusal.earlier_decision().unwrap();
+        assert_eq!(earlier.was_to_this_peer(), may_be_repeated, "{peer}");
+        let leaves = serde_json::to_string(&refusal.public()).unwrap();
+        assert_eq!(leaves, r#"{"error":"authorization-failed","reason":"DUPLICATE_MESSAGE"}"#, "{peer}");
+    }
+}
+
+/// Threat 15: nobody was authenticated then, and nobody is now. That is not the same somebody.
+#[test]
+fn nobodys_earlier_answer_is_nobodys() {
+    let engine = support::engine();
+    let decide = || {
+        let ask = grant();
+        let facts = CallerFacts { peer: "".into(), challenge: Some(ask.nonce.clone()), ..world().facts() };
+        engine.decide(octets(&ask.message().unwrap()), facts)
+    };
+    assert_allowed(&decide());
+    assert!(!refused(&decide()).earlier_decision().unwrap().was_to_this_peer());
 }
 
 #[test]
@@ -146,7 +182,7 @@ fn a_replay_is_refused_after_a_restart() {
     assert_allowed(&first);
     let second = decide(&engine_on(file.open(), clock), &grant());
     assert_eq!(refused(&second).reason(), Reason::DuplicateMessage);
-    assert_eq!(refused(&second).earlier_decision(), Some(first.report.envelope.decision_id.as_str()));
+    assert_eq!(refused(&second).earlier_decision().unwrap().id(), first.report.envelope.decision_id);
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn a_decision_rests_on_the_conversation_that_it_saw(ledger: &SqliteLedger) {
         rests_on: Some(RestsOn { of: home.clone(), conversation: after.clone() }),
         ..refusal_entry(&body)
     };
-    assert_eq!(ledger.record(entry).unwrap().unwrap().envelope.sequence, 2);
+    assert_eq!(ledger.record(entry).unwrap().unwrap().envelope.sequence, 3, "the offer is a row too");
 }
 
 fn a_context_is_the_first_peers(ledger: &SqliteLedger) {

@@ -61,7 +61,8 @@ impl Model {
                 (*id, *content, *context, *holder, *challenge, policy.to_string(), *seen)
             }
             Step::Revoke(policy) => {
-                self.revoked.insert(policy.to_string());
+                // A row for each change, and none where nothing changes.
+                self.rows += u64::from(self.revoked.insert(policy.to_string()));
                 return Answer::Done;
             }
             Step::Record => {

@@ -5,7 +5,7 @@ use super::{Meta, conversations, micros, remembered, stored};
 use crate::audit::{DecisionOutcome, EvaluationOutcome, ReportBody, Reservation, reservation_digest};
 use crate::ledger::{Candidate, LedgerError, RestsOn};
 use crate::message::Digest;
-use crate::refusal::Reason;
+use crate::refusal::{EarlierDecision, Reason};
 use crate::request::Instant;
 use chrono::{DateTime, TimeDelta, Utc};
 use rusqlite::{OptionalExtension, Transaction};
@@ -14,8 +14,8 @@ use rusqlite::{OptionalExtension, Transaction};
 pub(super) enum Finding {
     /// Nothing stands against it.
     Clear,
-    /// A refusal, with the first decision's id for a duplicate or a reused id.
-    Refused { reason: Reason, earlier: Option<String> },
+    /// A refusal, with the decision that holds a duplicate's or a reused id.
+    Refused { reason: Reason, earlier: Option<EarlierDecision> },
     /// The evaluation no longer holds.
     Stale,
 }
@@ -70,18 +70,22 @@ fn stepped_back(meta: &Meta, now: Instant, skew: TimeDelta) -> bool {
     meta.high_water_us.is_some_and(|high_water| micros(latest) < high_water)
 }
 
-/// The digest and decision that hold the candidate's key, if it is taken.
+/// The digest of the message that holds the candidate's key, and its decision, if the key is taken.
 fn reservation(
     transaction: &Transaction<'_>,
     candidate: &Candidate,
-) -> Result<Option<(Digest, String)>, LedgerError> {
+) -> Result<Option<(Digest, EarlierDecision)>, LedgerError> {
     let found = transaction
         .prepare_cached(
-            "SELECT digest, decision_id FROM messages WHERE context = ?1 AND holder = ?2 AND message_id = ?3",
+            "SELECT digest, decision_id, peer FROM messages WHERE context = ?1 AND holder = ?2 AND message_id = ?3",
         )?
         .query_row(
             (context_key(candidate.context.as_deref()), &candidate.holder, &candidate.message_id),
-            |row| Ok((Digest::from_bytes(row.get(0)?), row.get(1)?)),
+            |row| {
+                let (digest, id, peer): (_, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                let earlier = EarlierDecision::new(id, &peer, &candidate.body.peer);
+                Ok((Digest::from_bytes(digest), earlier))
+            },
         )
         .optional()?;
     Ok(found)

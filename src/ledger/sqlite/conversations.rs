@@ -401,9 +401,9 @@ mod tests {
 
     fn ledger(fill: &str) -> Connection {
         let connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch(super::super::schema::FIRST_TABLES).unwrap();
+        connection.execute_batch(super::super::schema::DECISION_TABLES).unwrap();
         connection.execute_batch(super::super::schema::CONVERSATION_TABLES).unwrap();
-        connection.execute_batch("INSERT INTO meta VALUES (1, 'l', 'd', NULL, NULL)").unwrap();
+        connection.execute_batch("INSERT INTO meta VALUES (1, 'l', 'd', NULL, NULL, NULL, 0, 0)").unwrap();
         connection.execute_batch(fill).unwrap();
         connection
     }

@@ -9,7 +9,7 @@ use crate::ledger::chain::{first_link, row_hash};
 use crate::ledger::{Evidence, LedgerError, MAX_BODY_BYTES, MAX_ROW_BYTES, Recorded};
 use crate::message::Digest;
 use crate::message::digest::jcs;
-use crate::refusal::{Reason, Stage};
+use crate::refusal::{EarlierDecision, Reason, Stage};
 use crate::request::Instant;
 use rusqlite::{OptionalExtension, Transaction};
 use serde::Serialize;
@@ -37,8 +37,8 @@ pub(super) struct Verdict {
     pub(super) outcome: DecisionOutcome,
     /// Stage 10's reason.
     pub(super) reason: Option<Reason>,
-    /// For a duplicate or a reused id: the first decision's id.
-    pub(super) earlier: Option<String>,
+    /// For a duplicate or a reused id: the decision that holds it.
+    pub(super) earlier: Option<EarlierDecision>,
     /// For an allow: the digest of what it takes.
     pub(super) reservation: Option<Digest>,
 }
@@ -107,7 +107,7 @@ impl Prepared {
             outcome: verdict.outcome,
             reason: verdict.reason,
             wire_code: verdict.reason.and_then(|reason| reason.wire_code(Stage::Admission)),
-            earlier_decision: verdict.earlier,
+            earlier_decision: verdict.earlier.map(|earlier| earlier.id().to_owned()),
             stage_micros: self.stage_micros,
             redacted: self.redacted,
             recorded: Some(recorded_text(self.now)),

@@ -142,11 +142,13 @@ fn what_is_not_this_ledger_is_not_opened() {
     std::fs::remove_file(folder.file()).unwrap();
     drop(folder.ledger());
     unusable(SqliteLedger::open(&folder.file(), "https://other.example/", SKEW), "domain");
-    raw(&folder).pragma_update(None, "user_version", 4).unwrap();
+    raw(&folder).pragma_update(None, "user_version", 5).unwrap();
     unusable(open(), "newer");
     raw(&folder).pragma_update(None, "user_version", 0).unwrap();
     unusable(open(), "unknown");
     raw(&folder).pragma_update(None, "user_version", 3).unwrap();
+    unusable(open(), "altered");
+    raw(&folder).pragma_update(None, "user_version", 4).unwrap();
     open().unwrap();
     raw(&folder).pragma_update(None, "application_id", 7).unwrap();
     unusable(open(), "not a Writgate ledger");
@@ -157,16 +159,55 @@ fn first_version() -> (Folder, u64) {
     let folder = Folder::new();
     let ledger = folder.ledger();
     admitted(Ask::new("m").of(&ledger));
-    ledger.mark_revoked(&ids(&["r"]), at(100)).unwrap();
     drop(ledger);
     let connection = raw(&folder);
     drop_later_tables(&connection);
+    for table in EARLIER_TABLES {
+        connection
+            .execute_batch(&format!(
+                "CREATE TEMP TABLE now_{table} AS SELECT * FROM main.{table}; DROP TABLE main.{table}"
+            ))
+            .unwrap();
+    }
+    connection.execute_batch(schema::FIRST_TABLES).unwrap();
+    connection
+        .execute_batch(
+            "INSERT INTO meta SELECT 1, ledger_id, domain, floor_us, high_water_us FROM now_meta;
+             INSERT INTO reports SELECT * FROM now_reports;
+             INSERT INTO messages SELECT * FROM now_messages;
+             INSERT INTO challenges SELECT * FROM now_challenges;
+             INSERT INTO counts SELECT * FROM now_counts;
+             INSERT INTO revoked VALUES ('r');",
+        )
+        .unwrap();
+    as_version_1_wrote_it(&connection);
     connection.pragma_update(None, "user_version", 1).unwrap();
     (folder, 1)
 }
 
+/// The one report of a ledger, without what version 1 did not write.
+fn as_version_1_wrote_it(connection: &Connection) {
+    let (report, previous): (String, [u8; 32]) = connection
+        .query_row("SELECT report, previous_hash FROM reports", (), |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap();
+    let mut report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    for member in ["recorded", "bodyDigest", "reservation"] {
+        report["envelope"].as_object_mut().unwrap().remove(member).unwrap();
+    }
+    let report = rows::jcs_text(&report).unwrap();
+    let hash = crate::ledger::chain::row_hash(Digest::from_bytes(previous), report.as_bytes());
+    connection.execute("UPDATE reports SET report = ?1, row_hash = ?2", (report, hash.as_bytes())).unwrap();
+}
+
+/// The tables that version 1 had too.
+const EARLIER_TABLES: [&str; 6] = ["messages", "challenges", "counts", "revoked", "reports", "meta"];
+
 /// The tables that version 1 did not have.
-const LATER_TABLES: [&str; 9] = [
+const LATER_TABLES: [&str; 13] = [
+    "evidence",
+    "checkpoints",
+    "states",
+    "refusal_tallies",
     "revoked_policies",
     "revoked_entries",
     "learned_entries",
@@ -288,7 +329,40 @@ fn a_ledger_of_version_1_is_brought_up_and_forgets_nothing() {
     // And it stays one of this version.
     let ledger = folder.reopened();
     assert_eq!(ledger.snapshot(&nowhere(), at(100)).unwrap().memory.lists.len(), 1);
-    assert_eq!(ledger.verify_chain().unwrap().0, rows + 2);
+    assert_eq!(ledger.verify_chain().unwrap().0, rows + 3, "the move to this version is a row");
+}
+
+/// A ledger as version 3 of the tables left it.
+fn third_version() -> Folder {
+    let (folder, _) = first_version();
+    let connection = raw(&folder);
+    connection.execute_batch(schema::STATUS_TABLES).unwrap();
+    connection.execute_batch(schema::CONVERSATION_TABLES).unwrap();
+    connection
+        .execute_batch("INSERT INTO bound_peers VALUES ('agent', '=p'); INSERT INTO counts VALUES ('p', 3)")
+        .unwrap();
+    connection.pragma_update(None, "user_version", 3).unwrap();
+    folder
+}
+
+#[test]
+fn a_ledger_of_version_3_is_brought_up_and_its_tables_state_is_kept() {
+    let folder = third_version();
+    let ledger = folder.reopened();
+    assert_eq!(refused(Ask::new("m").of(&ledger)).0, Reason::DuplicateMessage);
+    assert_eq!(ledger.snapshot(&nowhere(), at(100)).unwrap().counts, [("p".to_owned(), 3)].into());
+    ledger.verify_chain().unwrap();
+    let reader = crate::ledger::LedgerReader::open(&folder.file()).unwrap();
+    let crate::audit::Record::Event(event) = reader.row(2).unwrap().unwrap().record else { panic!() };
+    let Event::Migrated { from: 3, state, floor: None } = event.event else { panic!("{event:?}") };
+    let connection = ledger.lock().unwrap();
+    let kept: String = connection
+        .query_row("SELECT state FROM states WHERE digest = ?1", (state.as_bytes(),), |row| row.get(0))
+        .unwrap();
+    assert_eq!(Digest::of(&kept), state);
+    let rows: Vec<crate::audit::RowChange> = serde_json::from_str(&kept).unwrap();
+    let tables: Vec<&str> = rows.iter().map(|row| row.table.as_str()).collect();
+    assert_eq!(tables, ["bound_peers", "challenges", "counts", "messages", "revoked", "status_memory"]);
 }
 
 #[test]
@@ -572,8 +646,10 @@ fn a_fault_at_any_step_leaves_nothing() {
 
 #[test]
 fn a_missing_table_refuses() {
+    // What only an auditor reads is missed when something is to be kept in it.
+    let audit = ["evidence", "checkpoints", "states", "refusal_tallies"];
     let first = ["reports", "messages", "challenges", "counts", "revoked", "meta"];
-    for table in first.into_iter().chain(LATER_TABLES) {
+    for table in first.into_iter().chain(LATER_TABLES).filter(|table| !audit.contains(table)) {
         let folder = Folder::new();
         let ledger = folder.ledger();
         raw(&folder).execute_batch(&format!("DROP TABLE {table}")).unwrap();
@@ -675,7 +751,6 @@ fn a_reservation_keeps_its_report_and_peer() {
     let connection = ledger.lock().unwrap();
     let peer: String = connection.query_row("SELECT peer FROM messages", (), |row| row.get(0)).unwrap();
     assert_eq!(peer, ask.body.peer);
-    assert!(connection.execute("DELETE FROM reports", ()).is_err());
 }
 
 /// A ledger of four rows.

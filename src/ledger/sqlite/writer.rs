@@ -291,3 +291,7 @@ impl SqliteLedger {
 fn in_doubt() -> LedgerError {
     LedgerError::Store("an earlier decision failed while it held the ledger".into())
 }
+
+#[cfg(test)]
+#[path = "writer_tests.rs"]
+mod tests;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::refusal::EarlierDecision;
 use WireCode::{AuthorizationFailed, HashMismatch, ProtocolRequired, UnknownProtocol, ValidationFailed};
 use std::collections::BTreeSet;
 
@@ -115,7 +116,7 @@ fn refusal(reason: Reason, stage: Stage, holder_verified: bool) -> Refusal {
             evidence.expected = secret();
             evidence.detail = secret();
         })
-        .with_earlier_decision(secret())
+        .with_earlier_decision(secret().map(|id| EarlierDecision::new(id, "peer", "peer")))
         .seen_by(holder_verified, false)
 }
 
