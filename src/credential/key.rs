@@ -97,7 +97,6 @@ impl PublicKey {
     ///
     /// # Errors
     /// [`KeyError`]
-    #[cfg(test)]
     pub(crate) fn from_did_key(did: &str) -> Result<Self, KeyError> {
         let multikey = did.strip_prefix(DID_KEY).ok_or(KeyError("not a did:key"))?;
         Self::from_multikey(multikey)

@@ -16,7 +16,7 @@ pub(crate) mod status_memory;
 
 pub use fair_share::Sponsor;
 pub use reader::{KeptEvidence, LedgerReader, LedgerRow};
-pub use sqlite::{ListedExchange, SqliteLedger};
+pub use sqlite::{Archive, ListedExchange, Pruned, SqliteLedger, verify_archive};
 pub use status_memory::{Learned, ListKey, ListMark, Revoked, RevokedEntry, RevokedPolicy, StatusMemory};
 
 use crate::audit::{Blob, DecisionReportV1, EvidenceDigests, Masked, ReportBody};
@@ -55,6 +55,23 @@ pub enum LedgerError {
     /// The file has all that the operator gave it: prune and archive, or give it more.
     #[error("the ledger is full: prune and archive, or raise `[ledger] max_bytes`")]
     Full,
+    /// A pruning would take what a presentation that is still fresh must be compared with.
+    #[error("this is too recent to be pruned: presentations from before it may still be used")]
+    TooRecent,
+    /// There is no decision of that id.
+    #[error("there is no decision {0}")]
+    NoSuchDecision(String),
+    /// The ledger does not have a row that was noted outside it.
+    #[error(
+        "the ledger does not have row {sequence} with the hash {row_hash}, which was noted outside it: it is an older \
+         copy, or was altered. If you restored a backup, say so with `writgate ledger restored`"
+    )]
+    RolledBack {
+        /// The row's number.
+        sequence: u64,
+        /// The hash that was noted.
+        row_hash: Digest,
+    },
     /// A row of the chain is not what was written.
     #[error("row {sequence} of the ledger is not what was written: {problem}")]
     ChainBroken {

@@ -6,11 +6,18 @@
 //! message that was refused counts as allowed, never the reverse.)
 
 mod admission;
+pub(super) mod archive;
 pub(super) mod changes;
 mod conversations;
 mod evidence;
-mod growth;
+pub(super) mod growth;
+#[cfg(test)]
+mod growth_tests;
+mod outside;
 mod remembered;
+mod retention;
+#[cfg(test)]
+mod retention_tests;
 mod rows;
 pub(super) mod schema;
 mod sponsors;
@@ -29,10 +36,12 @@ use crate::message::Digest;
 use crate::protocol::ProtocolHash;
 use crate::protocol::conversation::{ConversationKey, Exchange};
 use crate::request::{Instant, Peer};
+pub use archive::{Archive, verify_archive};
 use changes::Changes;
 use chrono::{DateTime, TimeDelta};
 pub use conversations::ListedExchange;
 use remembered::Remembered;
+pub use retention::Pruned;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::fs;
 use std::path::{Path, PathBuf};

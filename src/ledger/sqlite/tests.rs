@@ -203,7 +203,8 @@ fn as_version_1_wrote_it(connection: &Connection) {
 const EARLIER_TABLES: [&str; 6] = ["messages", "challenges", "counts", "revoked", "reports", "meta"];
 
 /// The tables that version 1 did not have.
-const LATER_TABLES: [&str; 13] = [
+const LATER_TABLES: [&str; 14] = [
+    "spent",
     "evidence",
     "checkpoints",
     "states",
