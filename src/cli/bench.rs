@@ -1,5 +1,7 @@
 //! `writgate bench`: what each stage of the grant-access decision costs here, against the floor of its signature checks.
 
+mod durable;
+
 use super::{Exit, Failure, Outcome, output};
 use crate::decision;
 use crate::engine::{Engine, SystemClock};
@@ -21,6 +23,9 @@ pub(crate) struct Arguments {
     /// How many times each case runs
     #[arg(long, default_value = "1000")]
     runs: std::num::NonZeroUsize,
+    /// Rows of the ledgers that durable admissions are timed on, beside an empty one
+    #[arg(long, value_delimiter = ',', default_value = "10000,100000,1000000")]
+    rows: Vec<u64>,
     /// At most 5 runs of each case, and no ledger: for CI
     #[arg(long)]
     short: bool,
@@ -66,8 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     bench.of_hops()?;
     bench.refused_early()?;
     if !arguments.short {
-        let times = durable(&bench.world, bench.runs.min(500))?;
-        bench.say("decide, durable, one at a time", times, 1);
+        durable::run(&bench.world, arguments)?;
     }
     Ok(Exit::Success)
 }
@@ -230,43 +234,4 @@ fn time(
         }
     }
     Ok((whole, stages))
-}
-
-/// Whole decisions, each with a message of its own, into a ledger file.
-fn durable(world: &World, runs: usize) -> Result<Times, Failure> {
-    let now = chrono::Utc::now();
-    let path = std::env::temp_dir().join(format!("writgate-bench-{}.db", uuid::Uuid::new_v4()));
-    let config = world.config(now)?;
-    let ledger = SqliteLedger::create(
-        &path,
-        config.default_domain(),
-        true,
-        now - chrono::TimeDelta::minutes(1),
-        config.skew(),
-    )?;
-    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
-    let mut times = Times::default();
-    for number in 0..runs {
-        let mut ask = world.ask(Intent::grant_bob(), chrono::Utc::now())?;
-        ask.id = format!("msg-{number}");
-        ask.nonce = format!("bench-challenge-{number:08}");
-        let mut facts = world.facts();
-        facts.challenge = Some(ask.nonce.clone());
-        let message = MessageInput::Bytes(serde_json::to_vec(&ask.message()?)?);
-        let start = Instant::now();
-        let decided = engine.decide(message, facts);
-        times.0.push(start.elapsed());
-        if !matches!(decided.decision, decision::Decision::Allow(_)) {
-            return Err(Failure::new(format!(
-                "the benchmark's own message was not allowed: {:?}",
-                decided.decision
-            )));
-        }
-    }
-    drop(engine);
-    for ending in ["", "-wal", "-shm"] {
-        // A file that is left behind harms nothing.
-        let _ = std::fs::remove_file(format!("{}{ending}", path.display()));
-    }
-    Ok(times)
 }

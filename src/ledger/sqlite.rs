@@ -1,8 +1,9 @@
 //! The ledger in SQLite: WAL, `synchronous=FULL`, one writer at a time.
 //!
-//! Every decision is one `BEGIN IMMEDIATE` transaction, which takes the write lock before it reads. So threads, other
-//! connections and other processes on the same file are judged one after the other, each on what the last one wrote.
-//! An error rolls back. (If a commit fails half way through an I/O error, the row may reappear after a crash: then a
+//! Every decision is in one `BEGIN IMMEDIATE` transaction, which takes the write lock before it reads; those that come at
+//! the same time share one ([`writer`]). So threads, other connections and other processes on the same file are judged one
+//! after the other, each on what the last one wrote. Whatever changes a table that decisions rest on is in the same
+//! transaction as a row of the chain that names it ([`changes`]). An error rolls back. (If a commit fails half way through an I/O error, the row may reappear after a crash: then a
 //! message that was refused counts as allowed, never the reverse.)
 
 mod admission;
@@ -10,6 +11,7 @@ pub(super) mod archive;
 pub(super) mod changes;
 mod conversations;
 mod evidence;
+mod filled;
 pub(super) mod growth;
 #[cfg(test)]
 mod growth_tests;
@@ -249,6 +251,8 @@ impl SqliteLedger {
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "fullfsync", true)?;
         connection.pragma_update(None, "foreign_keys", true)?;
+        // The triggers of `changes` are temporary; they need no file.
+        connection.pragma_update(None, "temp_store", "MEMORY")?;
         connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
         let synchronous: i64 = connection.pragma_query_value(None, "synchronous", |row| row.get(0))?;
         let foreign_keys: bool = connection.pragma_query_value(None, "foreign_keys", |row| row.get(0))?;
