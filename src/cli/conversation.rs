@@ -234,9 +234,7 @@ fn print(listed: &ListedExchange) {
 fn ledger(config: &std::path::Path) -> Result<SqliteLedger, Failure> {
     let file = output::read_config(config)?;
     let config = file.load(chrono::Utc::now())?;
-    let path = file.ledger_path();
-    SqliteLedger::open(&path, config.default_domain(), config.skew())
-        .map_err(|cause| output::no_ledger(&path, &cause))
+    super::ledger::open(&file, config.default_domain(), config.skew())
 }
 
 impl Place {

@@ -66,9 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if arguments.dry_run || arguments.now.is_some() {
         return evaluate(arguments, config, message, facts, now);
     }
-    let path = file.ledger_path();
-    let ledger = SqliteLedger::open(&path, config.default_domain(), config.skew())
-        .map_err(|cause| output::no_ledger(&path, &cause))?;
+    let ledger = super::ledger::open(&file, config.default_domain(), config.skew())?;
     let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
     let asked = arguments.explain.then(|| (message.clone(), facts.clone()));
     let decided = engine.decide(message, facts);

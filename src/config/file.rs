@@ -147,6 +147,8 @@ pub(super) struct RevocationEntry {
 struct LedgerSettings {
     /// The SQLite file.
     path: PathBuf,
+    /// What the file may hold, in octets.
+    max_bytes: Option<u64>,
 }
 
 fn yes() -> bool {
@@ -174,6 +176,11 @@ impl ConfigFile {
     /// The ledger's file.
     pub fn ledger_path(&self) -> PathBuf {
         self.base.join(&self.ledger.path)
+    }
+
+    /// What the ledger's file may hold, in octets ([`crate::ledger::SqliteLedger::with_max_bytes`]), where it is bounded.
+    pub fn ledger_max_bytes(&self) -> Option<u64> {
+        self.ledger.max_bytes
     }
 
     /// The folder of the document cache, where one is configured.

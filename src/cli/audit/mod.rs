@@ -1,5 +1,8 @@
-//! `writgate audit`: what the ledger recorded, for those who trust nobody. Nothing here writes to a ledger.
+//! `writgate audit`: what the ledger recorded, for those who trust nobody. Nothing here writes to a ledger, but for
+//! `archive` and `erase`.
 
+mod archive;
+mod erase;
 mod verify;
 
 use super::{Failure, Outcome, output};
@@ -10,11 +13,17 @@ use std::path::PathBuf;
 pub(crate) enum Command {
     /// Verify that the ledger is what was written: exit 0 it is, 1 it is not
     Verify(verify::Arguments),
+    /// Move rows that are long past, and were pruned, into a file; or verify such a file
+    Archive(archive::Arguments),
+    /// Erase the evidence of decisions; its digests stay
+    Erase(erase::Arguments),
 }
 
 pub(crate) fn run(command: &Command) -> Outcome {
     match command {
         Command::Verify(arguments) => verify::run(arguments),
+        Command::Archive(arguments) => archive::run(arguments),
+        Command::Erase(arguments) => erase::run(arguments),
     }
 }
 
