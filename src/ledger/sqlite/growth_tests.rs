@@ -179,12 +179,12 @@ fn allows_have_the_last_of_the_room_and_an_archive_makes_more() {
     let (mut second, mut sent) = (120, 0);
     while fill(&ledger, MAX) == Fill::Free {
         assert!(row(&known, second) && row(&junk("p", None), second));
-        second += 1;
+        second += 4;
     }
     while fill(&ledger, MAX) == Fill::Tight {
         assert!(row(&known, second));
         assert!(!row(&junk("p", None), second));
-        (second, sent) = (second + 1, sent + 1);
+        (second, sent) = (second + 4, sent + 1);
     }
     assert_eq!(fill(&ledger, MAX), Fill::Scarce);
     // Minutes pass, and what is counted takes no row.

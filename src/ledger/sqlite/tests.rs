@@ -648,7 +648,7 @@ fn a_fault_at_any_step_leaves_nothing() {
 #[test]
 fn a_missing_table_refuses() {
     // What only an auditor reads is missed when something is to be kept in it.
-    let audit = ["evidence", "checkpoints", "states", "refusal_tallies"];
+    let audit = ["evidence", "checkpoints", "states", "refusal_tallies", "spent"];
     let first = ["reports", "messages", "challenges", "counts", "revoked", "meta"];
     for table in first.into_iter().chain(LATER_TABLES).filter(|table| !audit.contains(table)) {
         let folder = Folder::new();
