@@ -139,7 +139,7 @@ impl SqliteLedger {
         Self::memory(domain, None, None, skew)
     }
 
-    /// Bounds the file (without its write-ahead log). From three quarters of it on, messages without a verified holder are
+    /// Bounds the file (without its write-ahead log). From three quarters of it on, messages without a verified chain are
     /// only counted; from nine tenths on, every refusal is, and no conversation takes a step. The rest is for allows; when
     /// it is used up, they are refused too (`LEDGER_UNAVAILABLE`). Default: no bound.
     pub fn with_max_bytes(mut self, max_bytes: Option<u64>) -> Self {

@@ -267,7 +267,8 @@ pub(in crate::ledger) fn anchor(connection: &Connection) -> Result<Option<Anchor
     let Some(first) = first.filter(|first| *first > 1) else { return Ok(None) };
     let text: Option<String> = connection
         .prepare(
-            "SELECT report FROM reports WHERE json_extract(report, '$.event.kind') = 'archived'
+            "SELECT report FROM reports
+             WHERE CASE WHEN json_valid(report) THEN json_extract(report, '$.event.kind') END = 'archived'
              ORDER BY sequence DESC LIMIT 1",
         )?
         .query_row((), |row| row.get(0))

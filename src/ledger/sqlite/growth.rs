@@ -89,7 +89,7 @@ const NOT_OURS: &str = "-";
 pub(in crate::ledger) enum Fill {
     /// Under 75 %, or no bound.
     Free,
-    /// From 75 % on: junk is only counted.
+    /// From 75 % on: junk is only counted, and so is whatever comes without a verified mandate.
     Tight,
     /// From 90 % on: every refusal is only counted, no conversation takes a step, and the counts wait for room.
     Scarce,

@@ -3,6 +3,7 @@
 //! The file's lines are JSON objects with `ledgerId`, `sequence` and `rowHash`: those of checkpoints are. A row's hash
 //! covers every row before it, so the last line of a ledger's says all that the earlier ones do.
 
+use super::archive::anchor;
 use super::{Meta, SqliteLedger, rows, stored};
 use crate::ledger::LedgerError;
 use crate::message::Digest;
@@ -34,12 +35,6 @@ impl SqliteLedger {
         let connection = self.lock_reading()?;
         let meta = Meta::read(&connection)?;
         let Some(noted) = last_of(file, meta.identity().ledger_id)? else { return Ok(()) };
-        let first: Option<i64> =
-            connection.query_row("SELECT min(sequence) FROM reports", (), |row| row.get(0))?;
-        // What was archived is covered by the row that says so. An older copy has earlier rows, not fewer of them.
-        if first.is_some_and(|first| u64::try_from(first).is_ok_and(|first| noted.sequence < first)) {
-            return Ok(());
-        }
         let found: Option<[u8; 32]> = connection
             .query_row(
                 "SELECT row_hash FROM reports WHERE sequence = ?1",
@@ -48,6 +43,10 @@ impl SqliteLedger {
             )
             .optional()?;
         if found.map(Digest::from_bytes) == Some(noted.row_hash) {
+            return Ok(());
+        }
+        // What was archived is covered by the row that says so. An older copy has earlier rows, not fewer of them.
+        if found.is_none() && anchor(&connection)?.is_some_and(|anchor| noted.sequence <= anchor.through) {
             return Ok(());
         }
         Err(LedgerError::RolledBack { sequence: noted.sequence, row_hash: noted.row_hash })

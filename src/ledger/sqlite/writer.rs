@@ -33,6 +33,7 @@ pub(super) enum Work {
 pub(super) struct Recording {
     verdict: Verdict,
     peer: String,
+    has_mandate: bool,
     holder: Option<String>,
     reason: Option<Reason>,
     learned: Learned,
@@ -43,8 +44,10 @@ pub(super) struct Recording {
 /// Who is refused, and why.
 struct Refused<'a> {
     peer: &'a str,
-    /// The verified holder.
+    /// The verified holder. It may be anybody with a key.
     holder: Option<&'a str>,
+    /// Its chain was verified too.
+    has_mandate: bool,
     /// `None`: the message is not ours.
     reason: Option<Reason>,
 }
@@ -72,13 +75,14 @@ impl Work {
         let verdict = admission::verdict_on(&entry.body, entry.admission_refusal)?;
         let ids = (entry.decision_id, entry.stage_micros);
         let (peer, holder) = (entry.body.peer.clone(), entry.body.holder.clone());
+        let has_mandate = !entry.body.chain.is_empty();
         let reason = entry.admission_refusal.or(entry.body.reason);
         let mut prepared = Prepared::new(entry.body, entry.masked, entry.evidence, ids, entry.now)?;
         if holder.is_none() {
             prepared = prepared.shortened_to(growth::JUNK_BODY_BYTES)?;
         }
         let Entry { learned, rests_on, now, .. } = entry;
-        let recording = Recording { verdict, peer, holder, reason, learned, rests_on, now };
+        let recording = Recording { verdict, peer, has_mandate, holder, reason, learned, rests_on, now };
         Ok(Self::Record(Box::new((recording, prepared))))
     }
 }
@@ -213,8 +217,12 @@ impl SqliteLedger {
         remembered::learn(transaction, &candidate.learned, candidate.now)?;
         let verdict = Verdict { outcome, reason, earlier: earlier.clone(), reservation };
         if let Some(reason) = reason {
-            let refused =
-                Refused { peer: &candidate.body.peer, holder: Some(&candidate.holder), reason: Some(reason) };
+            let refused = Refused {
+                peer: &candidate.body.peer,
+                has_mandate: true,
+                holder: Some(&candidate.holder),
+                reason: Some(reason),
+            };
             let report = self.refuse(transaction, prepared, verdict, &refused, fill, candidate.now)?;
             return Ok(Admission::Refused { reason, earlier, report: Box::new(report) });
         }
@@ -225,7 +233,7 @@ impl SqliteLedger {
     fn record_within(
         &self,
         transaction: &Transaction<'_>,
-        Recording { verdict, peer, holder, reason, learned, rests_on, now }: Recording,
+        Recording { verdict, peer, has_mandate, holder, reason, learned, rests_on, now }: Recording,
         prepared: Prepared,
     ) -> Result<Option<DecisionReportV1>, LedgerError> {
         if let Some(rests_on) = rests_on
@@ -234,7 +242,7 @@ impl SqliteLedger {
             return Ok(None);
         }
         remembered::learn(transaction, &learned, now)?;
-        let refused = Refused { peer: &peer, holder: holder.as_deref(), reason };
+        let refused = Refused { peer: &peer, has_mandate, holder: holder.as_deref(), reason };
         let fill = Fill::of(transaction, self.max_bytes)?;
         Ok(Some(self.refuse(transaction, prepared, verdict, &refused, fill, now)?))
     }
@@ -259,7 +267,7 @@ impl SqliteLedger {
                 None => false,
             },
             Fill::Free => true,
-            Fill::Tight => !junk,
+            Fill::Tight => !junk && refused.has_mandate,
             Fill::Scarce | Fill::Full => false,
         };
         if !has_row {
