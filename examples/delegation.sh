@@ -81,7 +81,7 @@ END
 message() { # key, then the credentials
     CHALLENGE=$("$writgate" challenge)
     "$writgate" message new --id "m-$1" --intent intent.ttl --protocol "$HASH" --out draft.json
-    BOUND=$("$writgate" challenge --message draft.json --nonce "$CHALLENGE" --domain https://me.example/agent)
+    BOUND=$("$writgate" challenge bind --message draft.json --nonce "$CHALLENGE" --domain https://me.example/agent)
     local key=$1.json papers=()
     for paper in "${@:2}"; do papers+=(--credential "$paper.json"); done
     "$writgate" mandate present --key "$key" "${papers[@]}" --challenge "$BOUND" --domain https://me.example/agent \

@@ -69,7 +69,7 @@ cat > intent.ttl <<'EOF'
         a2a:mode         acl:Read ] .
 EOF
 run message new --id m-1 --intent intent.ttl --protocol "$HASH" --out draft.json
-BOUND=$("$writgate" challenge --message draft.json --nonce "$CHALLENGE" --domain https://me.example/agent)
+BOUND=$("$writgate" challenge bind --message draft.json --nonce "$CHALLENGE" --domain https://me.example/agent)
 run mandate present --key agent.json --credential mandate.json --challenge "$BOUND" \
     --domain https://me.example/agent --out presentation.json
 run message new --id m-1 --intent intent.ttl --protocol "$HASH" --presentation presentation.json --out message.json
@@ -80,7 +80,7 @@ run decide message.json --challenge "$CHALLENGE" || true
 sed 's/bob.example/carol.example/' intent.ttl > carol.ttl
 CHALLENGE=$("$writgate" challenge)
 "$writgate" message new --id m-2 --intent carol.ttl --protocol "$HASH" --out draft.json
-BOUND=$("$writgate" challenge --message draft.json --nonce "$CHALLENGE" --domain https://me.example/agent)
+BOUND=$("$writgate" challenge bind --message draft.json --nonce "$CHALLENGE" --domain https://me.example/agent)
 "$writgate" mandate present --key agent.json --credential mandate.json --challenge "$BOUND" \
     --domain https://me.example/agent --out presentation.json
 "$writgate" message new --id m-2 --intent carol.ttl --protocol "$HASH" --presentation presentation.json --out carol.json

@@ -112,7 +112,7 @@ message() { # its context
         cd client
         parts=(--id "m-$1" --context "$1" --intent intent.ttl --protocol "$HASH")
         "$writgate" message new "${parts[@]}" --out draft.json
-        BOUND=$("$writgate" challenge --message draft.json --nonce "$CHALLENGE" --domain https://me.example/agent)
+        BOUND=$("$writgate" challenge bind --message draft.json --nonce "$CHALLENGE" --domain https://me.example/agent)
         "$writgate" mandate present --key key.json --credential mandate.json --challenge "$BOUND" \
             --domain https://me.example/agent --out presentation.json
         "$writgate" message new "${parts[@]}" --presentation presentation.json --out "../agent/$1.json"

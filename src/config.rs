@@ -16,11 +16,13 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+mod challenges;
 mod fetch;
 mod file;
 mod offers;
 mod roots;
 
+pub(crate) use challenges::new_secret;
 pub use file::ConfigFile;
 pub(crate) use file::{controllers_of_folder, media_type_of};
 pub use roots::RootPrincipals;

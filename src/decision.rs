@@ -3,7 +3,7 @@
 //! There is no `Default` and no bool. A [`Permit`] can only be made from the value of every stage, so a skipped check
 //! does not compile; it yields its actions only to a server that accepts its duties.
 
-use crate::audit::{DecisionReportV1, ReportBody};
+use crate::audit::{Consulted, DecisionReportV1, ReportBody};
 use crate::credential::VerifiedPresentation;
 use crate::ledger::{Learned, Recorded, Revoked, RevokedEntry, RevokedPolicy};
 use crate::mandate::chain::Hop;
@@ -27,6 +27,8 @@ pub struct Evaluation {
     pub report: ReportBody,
     /// What it learned of status inputs, from chains that verified (phases A and B). `decide` has the ledger keep it.
     pub learned: Learned,
+    /// What it asked of something outside its request, and was told. With it, the evaluation can be run again elsewhere.
+    pub consulted: Consulted,
 }
 
 /// The outcome of an evaluation. A grant permits nothing; only a [`Permit`] does.
@@ -162,7 +164,8 @@ impl Grant {
         Self { envelope, protocol, intent, actions, presentation, chain, references, policy, not_after }
     }
 
-    /// The earliest end among credentials, constraints, input freshness and presentation: after it, admission refuses.
+    /// The earliest end among credentials, constraints, input freshness, presentation and issued challenge: after it,
+    /// admission refuses.
     pub fn not_after(&self) -> Instant {
         self.not_after
     }

@@ -4,9 +4,12 @@
 //! takes the snapshot, evaluates, and runs stage 10 in one ledger transaction. Cheap checks come before dear ones, and
 //! nothing is written before everything holds.
 
-use crate::audit::Draft;
+use crate::audit::{Consulted, Draft};
 use crate::config::{Config, ConfigError};
-use crate::credential::{Known, KnownFacts, VerifiedPresentation, digest_of_limits};
+use crate::credential::{
+    ChallengeError, ChallengeIssuer, IssuedChallenges, Known, KnownFacts, Recipient, VerifiedPresentation,
+    digest_of_limits,
+};
 use crate::decision::{Evaluation, Grant, NotOurs, Outcome};
 use crate::explain::Explanation;
 use crate::ledger::{Learned, Ledger, LedgerError, LedgerSnapshot, Revoked};
@@ -47,6 +50,8 @@ pub struct Engine {
     limits: Digest,
     /// Where documents that peers offer, and that are not spoken here, are left to be fetched. No answer depends on it.
     offered: Option<Arc<dyn DocumentQueue>>,
+    /// Who issues challenges, and knows them again.
+    issued: IssuedChallenges,
 }
 
 /// Where `decide` takes the time from. `evaluate` never asks.
@@ -85,13 +90,38 @@ impl Engine {
         }
         let known = Arc::new(KnownFacts::new(config.cache_bytes));
         let limits = digest_of_limits(&config.limits);
-        Ok(Self { config: Arc::new(config), ledger, clock, known, limits, offered: None })
+        Ok(Self {
+            config: Arc::new(config),
+            ledger,
+            clock,
+            known,
+            limits,
+            offered: None,
+            issued: IssuedChallenges::NoIssuer,
+        })
     }
 
     /// Leaves documents that peers offer, and that are not spoken here, to be fetched. Default: nothing is. The offer is
     /// declined all the same, and the peer learns nothing of it.
     pub fn with_document_queue(self, queue: Arc<dyn DocumentQueue>) -> Self {
         Self { offered: Some(queue), ..self }
+    }
+
+    /// Issues challenges, and judges those that it or another engine with the same secret issued. Default: none is issued,
+    /// and each is `CHALLENGE_UNKNOWN`.
+    pub fn with_challenges(self, issuer: ChallengeIssuer) -> Self {
+        Self { issued: IssuedChallenges::By(Arc::new(issuer)), ..self }
+    }
+
+    /// A new challenge for a caller to present, once and before it ends: it is good for this peer, actor, context and domain
+    /// and no other. Nothing is kept of it (`admission-and-audit.md` 2).
+    ///
+    /// # Errors
+    /// [`ChallengeError`]
+    pub fn issue_challenge(&self, to: &CallerFacts) -> Result<String, ChallengeError> {
+        let IssuedChallenges::By(issuer) = &self.issued else { return Err(ChallengeError::NoIssuer) };
+        let domain = to.domain_among(&self.config.domains).ok_or(ChallengeError::UnknownDomain)?;
+        issuer.issue(&Recipient::of(to, domain), self.clock.now())
     }
 
     /// The checked configuration.
@@ -130,6 +160,7 @@ impl Engine {
             counts: BTreeMap::new(),
             controllers: Arc::clone(&self.config.controllers),
             status_lists: Arc::clone(&self.config.status_lists),
+            issued: self.issued.clone(),
         }
     }
 
@@ -149,9 +180,13 @@ impl Engine {
     /// It evaluates anew, the policies up to 64 times: it is for a person who asks, not for each decision.
     pub fn explain(&self, request: &Request) -> Option<Explanation> {
         let (mut draft, mut learned) = (Draft::new(request, &self.config), Learned::default());
+        let mut consulted = Consulted::default();
         let known = Known::nothing();
         let explain = || {
-            let judged = before_policy(request, &self.config, &known, &mut draft, &mut learned, &mut |_| ());
+            let config = &self.config;
+            let watch = &mut |_| ();
+            let judged =
+                before_policy(request, config, &known, &mut draft, &mut learned, &mut consulted, watch);
             match judged {
                 Err(refusal) => Some(Explanation::of_refusal(&refusal)),
                 Ok(None) => None,
@@ -168,11 +203,11 @@ impl Engine {
     /// [`Engine::evaluate`], telling `watch` which stage is about to run. The watcher cannot change the answer.
     pub(crate) fn evaluate_watched(&self, request: &Request, watch: &mut dyn FnMut(Stage)) -> Evaluation {
         let mut draft = Draft::new(request, &self.config);
-        let mut learned = Learned::default();
+        let (mut learned, mut consulted) = (Learned::default(), Consulted::default());
         // A panic can only come from a dependency. The draft is plain data, each field of it whole or absent.
         let known = Known::new(&self.known, self.limits);
         let judged = catch_unwind(AssertUnwindSafe(|| {
-            stages(request, &self.config, &known, &mut draft, &mut learned, watch)
+            stages(request, &self.config, &known, &mut draft, &mut learned, &mut consulted, watch)
         }));
         let judged = judged.unwrap_or_else(|_| {
             self.known.clear();
@@ -189,7 +224,7 @@ impl Engine {
                 (Outcome::Refused(refusal), report)
             }
         };
-        Evaluation { outcome, report, learned }
+        Evaluation { outcome, report, learned, consulted }
     }
 }
 
@@ -228,9 +263,10 @@ fn stages(
     known: &Known<'_>,
     draft: &mut Draft,
     learned: &mut Learned,
+    consulted: &mut Consulted,
     watch: &mut dyn FnMut(Stage),
 ) -> Result<Judged, Refusal> {
-    let Some(proven) = before_policy(request, config, known, draft, learned, watch)? else {
+    let Some(proven) = before_policy(request, config, known, draft, learned, consulted, watch)? else {
         return Ok(Judged::NotOurs);
     };
     let Proven { envelope, protocol, intent, actions, presentation, chain, references } = proven;
@@ -251,6 +287,7 @@ fn before_policy(
     known: &Known<'_>,
     draft: &mut Draft,
     learned: &mut Learned,
+    consulted: &mut Consulted,
     watch: &mut dyn FnMut(Stage),
 ) -> Result<Option<Proven>, Refusal> {
     let mut budget = Budget::new(&config.limits);
@@ -292,6 +329,7 @@ fn before_policy(
         config,
         &mut budget,
         known,
+        consulted,
     )?;
     draft.presentation(&presentation);
     actions.agrees_with(presentation.holder())?;

@@ -7,6 +7,8 @@
 use crate::refusal::{Evidence, Reason, Refusal, Retry, Stage};
 use serde::Serialize;
 
+const NEW_CHALLENGE: &str = "a new challenge of the server's, and a presentation that answers it";
+
 /// One thing that must hold and does not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -105,6 +107,10 @@ fn of_evidence(reason: Reason, evidence: &Evidence) -> (String, String) {
         Reason::ChallengeUnknown => {
             (plain(), "ask with the challenge that the server gave out, of 16 octets or more".to_owned())
         }
+        Reason::ChallengeExpired if compared => (
+            format!("the challenge was good {expected}, and it is judged at {seen}"),
+            NEW_CHALLENGE.to_owned(),
+        ),
         Reason::DomainMismatch if compared => (
             format!("the presentation is for the domain {seen}, and this is {expected}"),
             format!("a presentation whose domain is {expected}"),
@@ -217,9 +223,7 @@ fn remedy(reason: Reason) -> &'static str {
         Reason::ObligationUnsupported => {
             "none by the sender: this server's `obligations` does not list that duty"
         }
-        Reason::ChallengeUsed | Reason::ChallengeExpired | Reason::ChallengeContextMismatch => {
-            "a new challenge of the server's, and a presentation that answers it"
-        }
+        Reason::ChallengeUsed | Reason::ChallengeExpired | Reason::ChallengeContextMismatch => NEW_CHALLENGE,
         Reason::MessageIdReused => "the same message with an id of its own",
         reason => match reason.retry() {
             Retry::Never => "none: sending this message again can never help",

@@ -175,7 +175,9 @@ reasons! {
     NoProof = 603, "NO_PROOF", AfterChange, "A credential or presentation has no proof.";
     UnknownCryptosuite = 604, "UNKNOWN_CRYPTOSUITE", AfterChange, "A proof is of a kind that is not accepted here.";
     ProofPurposeMismatch = 605, "PROOF_PURPOSE_MISMATCH", AfterChange, "A proof was made for another purpose.";
-    ChallengeUnknown = 606, "CHALLENGE_UNKNOWN", AfterChange, "The server expects no usable challenge here.";
+    ChallengeUnknown = 606, "CHALLENGE_UNKNOWN", AfterChange, "The server expects no usable challenge here, or did not issue this one.";
+    ChallengeExpired = 1006, "CHALLENGE_EXPIRED", AfterChange, "The challenge has expired.";
+    ChallengeContextMismatch = 1007, "CHALLENGE_CONTEXT_MISMATCH", AfterChange, "The challenge was issued for another caller, actor, context or domain.";
     ChallengeMismatch = 607, "CHALLENGE_MISMATCH", AfterChange, "The presentation answers another challenge.";
     DomainMismatch = 608, "DOMAIN_MISMATCH", AfterChange, "The presentation was made for another domain.";
     HolderUnverified = 609, "HOLDER_UNVERIFIED", AfterChange, "The presentation is not by the acting agent, or a credential does not name it.";
@@ -200,8 +202,6 @@ reasons! {
     BeforeLedgerFloor = 1003, "BEFORE_LEDGER_FLOOR", AfterChange, "The presentation is older than this server's memory of what it has seen.";
     DuplicateMessage = 1004, "DUPLICATE_MESSAGE", Never, "This message was allowed before.";
     MessageIdReused = 1005, "MESSAGE_ID_REUSED", AfterChange, "The message id was used before for another message.";
-    ChallengeExpired = 1006, "CHALLENGE_EXPIRED", AfterChange, "The challenge has expired.";
-    ChallengeContextMismatch = 1007, "CHALLENGE_CONTEXT_MISMATCH", AfterChange, "The challenge was issued for another caller, actor or context.";
     ChallengeUsed = 1008, "CHALLENGE_USED", AfterChange, "This presentation's challenge was used before.";
     LedgerUnavailable = 1009, "LEDGER_UNAVAILABLE", Later, "The decision could not be recorded.";
     Internal = 1101, "INTERNAL", Later, "The decision point failed; it permits nothing.";

@@ -3,7 +3,7 @@
 //! A [`Request`] is complete: [`crate::Engine::evaluate`] reads nothing else, and equal requests are answered alike, down
 //! to the octets of the report body.
 
-use crate::credential::{ControllerDocuments, StatusLists};
+use crate::credential::{ControllerDocuments, IssuedChallenges, StatusLists};
 use crate::ledger::StatusMemory;
 use crate::protocol::conversation::{ConversationKey, Role};
 use chrono::{DateTime, Utc};
@@ -96,7 +96,9 @@ pub struct CallerFacts {
     pub actor: Actor,
     /// Extension URIs that the request activated (ACT-1).
     pub activated: BTreeSet<String>,
-    /// The challenge that the presentation must answer, as the server gave it out.
+    /// The challenge that the presentation must answer, as the server gave it out: a value of its own, or one of
+    /// [`crate::Engine::issue_challenge`]. `None`: whichever the engine issued to this caller, if the presentation answers
+    /// it plainly.
     pub challenge: Option<String>,
     /// The domain that the presentation must name. `None`: the configuration's first.
     pub domain: Option<String>,
@@ -127,6 +129,16 @@ impl CallerFacts {
         }
     }
 
+    /// The domain that the presentation must name: the caller's, if it is one of these; the first, where the caller says
+    /// nothing.
+    pub(crate) fn domain_among<'a>(&self, domains: &'a [String]) -> Option<&'a str> {
+        let domain = match &self.domain {
+            Some(domain) => domains.iter().find(|configured| *configured == domain),
+            None => domains.first(),
+        };
+        domain.map(String::as_str)
+    }
+
     /// The conversation that the message belongs to, where we are `role`.
     pub fn conversation(&self, role: Role) -> ConversationKey {
         ConversationKey { role, peer: self.peer.clone(), context: self.context.clone() }
@@ -151,6 +163,8 @@ pub struct Snapshot {
     pub controllers: Arc<ControllerDocuments>,
     /// Status list documents with the instants at which they were retrieved.
     pub status_lists: Arc<StatusLists>,
+    /// Who says of a challenge whether it was issued here.
+    pub issued: IssuedChallenges,
 }
 
 /// A conversation's state at one instant, as far as a decision needs it.

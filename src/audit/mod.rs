@@ -3,12 +3,14 @@
 //! Its *body* is what `evaluate` determines, and a re-decision must reproduce it byte for byte. Its *envelope* is what
 //! `decide` adds. A ledger's other rows are events ([`record`]).
 
+mod consulted;
 mod draft;
 mod evidence;
 mod mask;
 mod record;
 mod report;
 
+pub use consulted::Consulted;
 pub(crate) use draft::{Draft, hop_report};
 pub use evidence::{Blob, EvidenceDigests};
 pub use mask::Masked;

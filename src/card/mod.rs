@@ -7,7 +7,7 @@
 mod own;
 mod peer;
 
-pub use peer::{CardError, DeclaredDocument, PeerExtension};
+pub use peer::{CardError, DeclaredDocument, PeerExtension, names_domain};
 
 use crate::vocab::EXTENSION;
 

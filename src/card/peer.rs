@@ -15,6 +15,8 @@ use serde_json::{Map, Value};
 const MAX_TEXT_CHARS: usize = 2_048;
 /// Extensions that a card may declare.
 const MAX_EXTENSIONS: usize = 256;
+/// Interfaces that a card may have.
+const MAX_INTERFACES: usize = 64;
 /// Media types that an entry may name.
 const MAX_FORMATS: usize = 32;
 /// Documents that an entry may declare.
@@ -80,10 +82,7 @@ impl PeerExtension {
     /// [`CardError`]: no strict JSON, over a limit, the extension declared twice, or any member of its entry that is not
     /// as it must be.
     pub fn of_card(octets: &[u8], limits: &Limits) -> Result<Option<Self>, CardError> {
-        let card = strict_json::read(octets, limits).map_err(|error| match error {
-            JsonError::TooLarge => wrong("", "the card is too large"),
-            other => wrong("", &other.to_string()),
-        })?;
+        let card = read_strictly(octets, limits)?;
         let card = object(&card, "")?;
         known(card, "", &["capabilities"])?;
         let Some(capabilities) = card.get("capabilities") else { return Ok(None) };
@@ -143,6 +142,35 @@ impl PeerExtension {
     pub fn document(&self, hash: &ProtocolHash) -> Option<&DeclaredDocument> {
         self.documents.iter().find(|document| document.hash == *hash)
     }
+}
+
+/// Whether a presentation for `domain` is for the peer with this A2A v1.0 Agent Card. Neither A2A nor the extension has a
+/// member for the domain, so the names that count are those under which the peer is reached: the domain must be the `url`
+/// of one of its `supportedInterfaces`, character by character. A client signs for no other
+/// (`admission-and-audit.md` 2): a server that asks for one may want to use the presentation there.
+///
+/// # Errors
+/// [`CardError`]: no strict JSON, over a limit, or an interface that is not as it must be.
+pub fn names_domain(octets: &[u8], domain: &str, limits: &Limits) -> Result<bool, CardError> {
+    let card = read_strictly(octets, limits)?;
+    let card = object(&card, "")?;
+    known(card, "", &["supportedInterfaces"])?;
+    let path = "/supportedInterfaces";
+    let mut named = false;
+    for (index, interface) in list(card, "supportedInterfaces", path, MAX_INTERFACES)?.iter().enumerate() {
+        let path = format!("{path}/{index}");
+        let interface = object(interface, &path)?;
+        known(interface, &path, &["url"])?;
+        named |= text(interface, "url", &path)? == domain;
+    }
+    Ok(named)
+}
+
+fn read_strictly(octets: &[u8], limits: &Limits) -> Result<Value, CardError> {
+    strict_json::read(octets, limits).map_err(|error| match error {
+        JsonError::TooLarge => wrong("", "the card is too large"),
+        other => wrong("", &other.to_string()),
+    })
 }
 
 fn formats(params: &Members, path: &str) -> Result<Vec<String>, CardError> {
@@ -367,6 +395,49 @@ mod tests {
             &card(&[with("/params/protocolDocuments", json!(many))]),
             &format!("{params}/protocolDocuments"),
         );
+    }
+
+    #[test]
+    fn a_card_names_the_urls_of_its_interfaces_alone() {
+        let names = |card: &Value, domain: &str| {
+            names_domain(&serde_json::to_vec(card).unwrap(), domain, &Limits::default())
+        };
+        let url = "https://a.example/agent";
+        let card = json!({
+            "url": "https://old.example/", "provider": {"url": "https://maker.example/"},
+            "supportedInterfaces": [{"url": "https://a.example/grpc"}, {"url": url, "protocolBinding": "JSONRPC"}],
+        });
+        assert_eq!(names(&card, url), Ok(true));
+        assert_eq!(names(&card, "https://a.example/grpc"), Ok(true));
+        for other in [
+            "https://a.example/agent/",
+            "https://A.example/agent",
+            "https://a.example",
+            "https://a.example/agen",
+            "",
+            "https://old.example/",
+            "https://maker.example/",
+            "https://b.example/agent",
+        ] {
+            assert_eq!(names(&card, other), Ok(false), "{other}");
+        }
+        assert_eq!(names(&json!({}), ""), Ok(false));
+        for (card, path) in [
+            (json!([]), "/"),
+            (json!({"SupportedInterfaces": [{"url": url}]}), "/supportedInterfaces"),
+            (json!({"supportedInterfaces": {"url": url}}), "/supportedInterfaces"),
+            (json!({"supportedInterfaces": [url]}), "/supportedInterfaces/0"),
+            (json!({"supportedInterfaces": [{"url": url}, {"url": 1}]}), "/supportedInterfaces/1/url"),
+            (json!({"supportedInterfaces": [{"url": url, "URL": "x"}]}), "/supportedInterfaces/0/url"),
+            (
+                json!({"supportedInterfaces": vec![json!({"url": url}); MAX_INTERFACES + 1]}),
+                "/supportedInterfaces",
+            ),
+        ] {
+            assert_eq!(names(&card, url).expect_err(&card.to_string()).path, path);
+        }
+        let twice = format!(r#"{{"supportedInterfaces": [], "supportedInterfaces": [{{"url": "{url}"}}]}}"#);
+        assert!(names_domain(twice.as_bytes(), url, &Limits::default()).is_err());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::{Exit, Failure, Outcome, output};
 use crate::audit::{DecisionOutcome, DecisionReportV1, ReportEnvelope, instant_text};
 use crate::config::Config;
+use crate::credential::ChallengeIssuer;
 use crate::decision::{self, Decision};
 use crate::engine::{Engine, SystemClock};
 use crate::explain::Explanation;
@@ -21,7 +22,7 @@ pub(crate) struct Arguments {
     /// The configuration file
     #[arg(long, default_value = "writgate.toml")]
     config: PathBuf,
-    /// The challenge that this server gave out
+    /// The challenge that this server gave out; if absent, whichever `challenge issue` made for this caller
     #[arg(long)]
     challenge: Option<String>,
     /// The domain that the presentation must name; the configuration's first if absent
@@ -63,11 +64,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let message = read_bounded(&arguments.message, config.limits().message_bytes)?;
     let facts = facts(arguments, &message, &config);
     let message = MessageInput::Bytes(message);
+    let issuer = file.challenge_issuer()?;
     if arguments.dry_run || arguments.now.is_some() {
-        return evaluate(arguments, config, message, facts, now);
+        return evaluate(arguments, config, issuer, message, facts, now);
     }
     let ledger = super::ledger::open(&file, config.default_domain(), config.skew())?;
-    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
+    let engine = engine_of(config, ledger, issuer)?;
     let asked = arguments.explain.then(|| (message.clone(), facts.clone()));
     let decided = engine.decide(message, facts);
     if arguments.json {
@@ -92,16 +94,29 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     })
 }
 
+fn engine_of(
+    config: Config,
+    ledger: SqliteLedger,
+    issuer: Option<ChallengeIssuer>,
+) -> Result<Engine, Failure> {
+    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
+    Ok(match issuer {
+        Some(issuer) => engine.with_challenges(issuer),
+        None => engine,
+    })
+}
+
 /// Stages 1 to 9 only. What is printed says so: a grant permits nothing.
 fn evaluate(
     arguments: &Arguments,
     config: Config,
+    issuer: Option<ChallengeIssuer>,
     message: MessageInput,
     facts: CallerFacts,
     now: Instant,
 ) -> Outcome {
     let ledger = SqliteLedger::in_memory(config.default_domain(), now, config.skew())?;
-    let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
+    let engine = engine_of(config, ledger, issuer)?;
     let snapshot = engine.snapshot(&facts, now)?;
     let request = Request { message, facts, snapshot };
     let evaluation = engine.evaluate(&request);

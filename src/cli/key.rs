@@ -85,7 +85,7 @@ pub(super) fn read_key(path: &Path) -> Result<SigningKey, Failure> {
 }
 
 /// Writes a new file that only its owner can read. An existing key is never overwritten.
-fn write_secret(path: &Path, text: &str) -> Result<(), Failure> {
+pub(super) fn write_secret(path: &Path, text: &str) -> Result<(), Failure> {
     use std::io::Write as _;
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);

@@ -85,7 +85,7 @@ enum Command {
     /// Build a message; check a response
     #[command(subcommand)]
     Message(message::Command),
-    /// Make a challenge, or compute the bound challenge that a client signs
+    /// Challenges: make or issue one, compute the bound one that a client signs
     Challenge(challenge::Arguments),
     /// Status lists, for issuers: sign one, revoke, suspend
     #[command(subcommand)]

@@ -1,5 +1,6 @@
 //! The configuration file (TOML): what was typed. [`ConfigFile::load`] turns it into what is meant.
 
+use super::challenges::ChallengeSettings;
 use super::fetch::FetchSettings;
 use super::offers::AcceptOffers;
 use super::{Config, ConfigBuilder, ConfigError, PolicyStore, RootPrincipals, StickyRequired};
@@ -29,6 +30,8 @@ pub struct ConfigFile {
     pub(super) protocols: Vec<ProtocolEntry>,
     /// Where decisions are recorded.
     ledger: LedgerSettings,
+    /// What challenges are issued by. Without it, none is.
+    pub(super) challenges: Option<ChallengeSettings>,
     /// A folder of controller documents (`*.json`).
     controllers: Option<PathBuf>,
     /// The cache of retrieved documents: status lists, did:web and WebID documents, Protocol Documents. `writgate source
@@ -516,6 +519,9 @@ mod tests {
         assert_eq!(load("offer_life_minutes = 7").offer_life, TimeDelta::minutes(7));
         assert_eq!(load("agreement_life_days = 7").agreement_life, TimeDelta::days(7));
         assert_eq!(load("fact_cache_bytes = 7").cache_bytes, 7);
+        // Nor does one on who issues challenges, so this is no part of it either.
+        let issuing = load("challenges = { key = \"challenge.key\", life_seconds = 7 }");
+        assert_eq!(issuing.digest(), load("").digest());
     }
 
     #[test]

@@ -8,9 +8,8 @@ use serde::Serialize;
 
 /// What every bound challenge starts with.
 const BOUND: &str = "wgb1.";
-/// What every challenge starts with that Writgate itself issues. They need a record of their issue, which is not kept
-/// yet; until then none is expected.
-const ISSUED: &str = "wgi1.";
+/// What every challenge starts with that Writgate itself issues ([`super::issued`]).
+pub(super) const ISSUED: &str = "wgi1.";
 /// A shorter challenge could be guessed.
 const NONCE_OCTETS: usize = 16;
 
@@ -52,9 +51,16 @@ pub fn bound_challenge(binding: &ChallengeBinding<'_>) -> Result<String, serde_j
     Ok(format!("{BOUND}{}", URL_SAFE_NO_PAD.encode(digest.as_bytes())))
 }
 
-/// Whether a server can have given this value out as a challenge of its own.
-pub(crate) fn is_usable_nonce(nonce: &str) -> bool {
-    nonce.len() >= NONCE_OCTETS && !nonce.starts_with(BOUND) && !nonce.starts_with(ISSUED)
+/// Whether a server can have given this value out as a challenge of its own making. What Writgate issued is not judged by
+/// its form.
+pub(super) fn is_usable_nonce(nonce: &str) -> bool {
+    is_signable_nonce(nonce) && !nonce.starts_with(ISSUED)
+}
+
+/// Whether a client makes a bound challenge from this value: it is long enough, and is no bound challenge itself, which
+/// could stand for another message.
+pub(crate) fn is_signable_nonce(nonce: &str) -> bool {
+    nonce.len() >= NONCE_OCTETS && !nonce.starts_with(BOUND)
 }
 
 #[cfg(test)]
@@ -111,5 +117,10 @@ mod tests {
             assert!(!is_usable_nonce(nonce), "{nonce}");
         }
         assert!(is_usable_nonce("0123456789abcdef"));
+        for (nonce, signable) in
+            [("0123456789abcde", false), ("wgb1.0123456789abcdef", false), ("wgi1.0123456789abcdef", true)]
+        {
+            assert_eq!(is_signable_nonce(nonce), signable, "{nonce}");
+        }
     }
 }

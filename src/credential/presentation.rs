@@ -5,10 +5,12 @@ use super::context_free::{self, is_context_free};
 use super::controller::{KeySource, MethodError, Relationship};
 use super::credential::Profile;
 use super::data_integrity::Statement;
+use super::issued::{IssuedVerdict, Recipient, is_issued};
 use super::jose_presentation;
 use super::known::Known;
 use super::presentation_graph::Presentation;
 use super::{Credential, PaperError};
+use crate::audit::Consulted;
 use crate::config::Config;
 use crate::limits::Limits;
 use crate::message::{Digest, Envelope, IntentGraph, PresentationPart};
@@ -39,6 +41,8 @@ pub(crate) struct VerifiedPresentation {
 pub(crate) struct Expected<'a> {
     /// The challenge that the server gave out.
     pub(crate) nonce: Option<&'a str>,
+    /// What is known of it, where it claims to be one that was issued here.
+    pub(crate) issued: Option<IssuedVerdict>,
     /// The bound challenge that stands for it on this message.
     pub(crate) bound: Option<&'a str>,
     pub(crate) binding: Binding,
@@ -68,8 +72,10 @@ impl VerifiedPresentation {
     ///
     /// # Errors
     /// `AUTHORIZATION_MISSING`, `MALFORMED`, `LIMIT_EXCEEDED`, `REMOTE_CONTEXT`, `NO_PROOF`, `UNKNOWN_CRYPTOSUITE`,
-    /// `PROOF_PURPOSE_MISMATCH`, `CHALLENGE_UNKNOWN`, `CHALLENGE_MISMATCH`, `DOMAIN_MISMATCH`, `HOLDER_UNVERIFIED`,
-    /// `INVALID_SIGNATURE`, `PRESENTATION_TOO_OLD`, `PRESENTATION_NOT_YET_VALID`, `EXPIRED`.
+    /// `PROOF_PURPOSE_MISMATCH`, `CHALLENGE_UNKNOWN`, `CHALLENGE_EXPIRED`, `CHALLENGE_CONTEXT_MISMATCH`,
+    /// `CHALLENGE_MISMATCH`, `DOMAIN_MISMATCH`, `HOLDER_UNVERIFIED`, `INVALID_SIGNATURE`, `PRESENTATION_TOO_OLD`,
+    /// `PRESENTATION_NOT_YET_VALID`, `EXPIRED`.
+    #[expect(clippy::too_many_arguments, reason = "the message, what is known, and what is noted on the way")]
     pub(crate) fn verify(
         envelope: &Envelope,
         intent: &IntentGraph,
@@ -78,6 +84,7 @@ impl VerifiedPresentation {
         config: &Config,
         budget: &mut Budget,
         known: &Known<'_>,
+        consulted: &mut Consulted,
     ) -> Result<Self, Refusal> {
         let bounds = Bounds {
             domains: &config.domains,
@@ -87,10 +94,12 @@ impl VerifiedPresentation {
             max_controller_age: config.max_controller_age,
             context_free: config.context_free,
         };
-        Self::verify_within(envelope, &intent.hash, &protocol.settings, request, &bounds, budget, known)
+        let settings = &protocol.settings;
+        Self::verify_within(envelope, &intent.hash, settings, request, &bounds, budget, known, consulted)
             .map_err(|error| error.at(Stage::Presentation))
     }
 
+    #[expect(clippy::too_many_arguments, reason = "as above")]
     pub(super) fn verify_within(
         envelope: &Envelope,
         intent_hash: &str,
@@ -99,6 +108,7 @@ impl VerifiedPresentation {
         bounds: &Bounds<'_>,
         budget: &mut Budget,
         known: &Known<'_>,
+        consulted: &mut Consulted,
     ) -> Result<Self, PaperError> {
         let presentation = match &envelope.presentation {
             None => return Err(PaperError::new(Reason::AuthorizationMissing, "no authorization part")),
@@ -114,13 +124,17 @@ impl VerifiedPresentation {
                 Presentation::read_knowing(document, bounds.limits, budget, known)?
             }
         };
-        let domain = match &request.facts.domain {
-            Some(domain) => bounds.domains.iter().find(|configured| *configured == domain),
-            None => bounds.domains.first(),
-        };
-        let nonce = request.facts.challenge.as_deref();
+        let domain = request.facts.domain_among(bounds.domains);
         let statement = presentation.securing.only_statement();
-        let answers_plainly = statement.is_ok_and(|statement| statement.challenge.as_deref() == nonce);
+        let answer = statement.ok().and_then(|statement| statement.challenge.clone());
+        // An issued challenge speaks for itself. What a server gave out of its own, it must say.
+        let issued_answer = || answer.as_deref().filter(|answer| is_issued(answer));
+        let nonce = request.facts.challenge.as_deref().or_else(issued_answer);
+        // No domain of this server's: nothing was issued for it, and the presentation is refused for that too.
+        let recipient = Recipient::of(&request.facts, domain.unwrap_or_default());
+        consulted.challenge = nonce.and_then(|nonce| request.snapshot.issued.judge(nonce, &recipient));
+        let issued = consulted.challenge.as_ref().map(|judged| judged.verdict);
+        let answers_plainly = answer.as_deref() == nonce;
         // A binding that cannot be computed is one that nothing answers. It digests the message, so not without need.
         let bound = nonce.zip(domain).filter(|_| !answers_plainly).and_then(|(nonce, domain)| {
             let binding = ChallengeBinding {
@@ -137,9 +151,10 @@ impl VerifiedPresentation {
         });
         let expected = Expected {
             nonce,
+            issued,
             bound: bound.as_deref(),
             binding: protocol.binding,
-            domain: domain.map(String::as_str),
+            domain,
             actor: &request.facts.actor,
             keys: KeySource {
                 documents: &request.snapshot.controllers,
@@ -173,12 +188,13 @@ impl VerifiedPresentation {
         let Presentation { profile, holder, digest, securing, credentials } = presentation;
         let statement = securing.only_statement()?;
         check_purpose(statement, profile)?;
-        let (nonce, bound) = check_challenge(statement, expected)?;
+        let (nonce, challenge_until) = check_nonce(expected)?;
+        let bound = check_challenge(statement, nonce, expected)?;
         let domain = check_domain(statement, expected)?;
         let holder = check_actor(holder, expected.actor)?;
         let key_good_until = check_key(statement, &holder, profile, &expected.keys, known)?;
         let (created, not_after) = check_age(statement, expected)?;
-        let not_after = key_good_until.map_or(not_after, |end| not_after.min(end));
+        let not_after = [key_good_until, challenge_until].into_iter().flatten().fold(not_after, Instant::min);
         check_naming(&holder, &credentials)?;
         let (nonce, domain) = (nonce.to_owned(), domain.to_owned());
         Ok(Self { holder, digest, nonce, domain, created, not_after, bound, credentials })
@@ -208,7 +224,7 @@ impl VerifiedPresentation {
         self.created
     }
 
-    /// The earliest end of its age bound, its proof and what is known of its key.
+    /// The earliest end of its age bound, its proof, its challenge and what is known of its key.
     pub(crate) fn not_after(&self) -> Instant {
         self.not_after
     }
@@ -223,24 +239,42 @@ impl VerifiedPresentation {
     }
 }
 
-/// The nonce, and whether it was answered with the bound challenge. Missing counts as mismatch.
-fn check_challenge<'a>(
-    statement: &Statement,
-    expected: &Expected<'a>,
-) -> Result<(&'a str, bool), PaperError> {
-    let nonce = expected.nonce.filter(|nonce| is_usable_nonce(nonce)).ok_or_else(|| {
-        PaperError::new(Reason::ChallengeUnknown, "the server gave out no usable challenge")
-    })?;
+/// The challenge that the server gave out to this caller, and its end where it has one.
+fn check_nonce<'a>(expected: &Expected<'a>) -> Result<(&'a str, Option<Instant>), PaperError> {
+    let unknown = |detail| PaperError::new(Reason::ChallengeUnknown, detail);
+    let nonce = expected.nonce.ok_or_else(|| unknown("the server gave out no usable challenge"))?;
+    let (until, of_caller) = match expected.issued {
+        None if is_usable_nonce(nonce) => return Ok((nonce, None)),
+        None if is_issued(nonce) => return Err(unknown("the challenge was not issued here")),
+        None => return Err(unknown("the server gave out no usable challenge")),
+        Some(IssuedVerdict::Unknown) => return Err(unknown("the challenge was not issued here")),
+        Some(IssuedVerdict::OfAnother { until }) => (until, false),
+        Some(IssuedVerdict::Genuine { until }) => (until, true),
+    };
+    let now = expected.keys.now;
+    if now > until {
+        let expired = PaperError::new(Reason::ChallengeExpired, "the challenge has expired");
+        return Err(expired.at_time(now, "until", until));
+    }
+    if !of_caller {
+        let detail = "the challenge was issued to another peer or actor, or for another context or domain";
+        return Err(PaperError::new(Reason::ChallengeContextMismatch, detail));
+    }
+    Ok((nonce, Some(until)))
+}
+
+/// Whether the nonce was answered with the bound challenge. Missing counts as mismatch.
+fn check_challenge(statement: &Statement, nonce: &str, expected: &Expected<'_>) -> Result<bool, PaperError> {
     let mismatch = |detail| Err(PaperError::new(Reason::ChallengeMismatch, detail));
     match statement.challenge.as_deref() {
         None => mismatch("the presentation answers no challenge"),
-        Some(answer) if Some(answer) == expected.bound => Ok((nonce, true)),
+        Some(answer) if Some(answer) == expected.bound => Ok(true),
         Some(answer) if answer != nonce => {
             mismatch("the presentation answers another challenge, or is bound to another message or domain")
                 .map_err(|error| error.compared(Some(answer), None))
         }
         Some(_) => match expected.binding {
-            Binding::Accepted => Ok((nonce, false)),
+            Binding::Accepted => Ok(false),
             Binding::Required => mismatch("the protocol requires a challenge bound to the message"),
         },
     }

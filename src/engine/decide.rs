@@ -56,7 +56,7 @@ impl Engine {
         decision_id: &str,
         clock: StageClock,
     ) -> Result<Decided, Retry> {
-        let Evaluation { outcome, report: body, learned } = evaluation;
+        let Evaluation { outcome, report: body, learned, consulted: _ } = evaluation;
         let of = request.facts.conversation(Role::Agent);
         let rests_on = RestsOn { of, conversation: request.snapshot.conversation.clone() };
         let entry = |body, learned, admission_refusal, stage_micros| Entry {

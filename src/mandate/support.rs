@@ -74,6 +74,7 @@ pub(super) fn snapshot() -> Snapshot {
         counts: BTreeMap::new(),
         controllers: Arc::default(),
         status_lists: Arc::default(),
+        issued: crate::credential::IssuedChallenges::NoIssuer,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::digest::of_message_without;
 use super::{IntentGraph, RdfPart};
-use crate::credential::ChallengeBinding;
+use crate::credential::{ChallengeBinding, is_signable_nonce};
 use crate::limits::Limits;
 use crate::protocol::conversation::{NaturalLanguage, Role};
 use crate::protocol::handshake::{Handshake, HandshakeError};
@@ -133,6 +133,10 @@ fn message_of(
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ComposeError {
+    /// No server gives out such a value: it is shorter than 16 octets, or itself a bound challenge, which could stand for
+    /// another message.
+    #[error("no server gives out such a nonce: it has 16 octets at least, and is not itself bound")]
+    Nonce,
     /// The message has no id, or not exactly one intent part with a protocol hash and a text.
     #[error("the message has not exactly one intent with a protocol hash, or no id")]
     NoIntent,
@@ -151,6 +155,9 @@ pub enum ComposeError {
 /// # Errors
 /// [`ComposeError`]
 pub fn bound_challenge(message: &Value, nonce: &str, domain: &str) -> Result<String, ComposeError> {
+    if !is_signable_nonce(nonce) {
+        return Err(ComposeError::Nonce);
+    }
     let parts = message.get("parts").and_then(Value::as_array).ok_or(ComposeError::NoIntent)?;
     let of_kind = |wanted: &'static str| {
         parts.iter().enumerate().filter(move |(_, part)| metadata(part, META_KIND) == Some(wanted))

@@ -35,6 +35,7 @@ pub(super) fn request(message: MessageInput) -> Request {
             counts: BTreeMap::new(),
             controllers: Arc::default(),
             status_lists: Arc::default(),
+            issued: crate::credential::IssuedChallenges::NoIssuer,
         },
     }
 }

@@ -176,7 +176,8 @@ fn from_keys_to_allow(scratch: &Scratch, owner: &str, agent: &str) {
     let new = ["message", "new", "--intent", "intent.ttl", "--protocol", &hash, "--id", "m-1", "--out"];
     scratch.run(&[&new[..], &["draft.json"]].concat());
     let domain = "https://me.example/agent";
-    let bound = scratch.run(&["challenge", "--message", "draft.json", "--nonce", &nonce, "--domain", domain]);
+    let bound =
+        scratch.run(&["challenge", "bind", "--message", "draft.json", "--nonce", &nonce, "--domain", domain]);
     scratch.run(&[
         "mandate",
         "present",
@@ -274,12 +275,12 @@ fn a_command_that_cannot_run_names_what_is_wrong() {
         &format!("message new --intent empty.ttl --protocol {hash} --presentation junk.json"),
         &["junk.json"],
     );
-    problem(&format!("challenge --message junk.json --nonce 0123456789abcdef {domain}"), &["junk.json"]);
+    problem(&format!("challenge bind --message junk.json --nonce 0123456789abcdef {domain}"), &["junk.json"]);
     problem(
-        &format!("challenge --message draft.json --nonce 0123456789abcdef {domain}"),
+        &format!("challenge bind --message draft.json --nonce 0123456789abcdef {domain}"),
         &["draft.json", "GRAPH_MALFORMED"],
     );
-    problem(&format!("challenge --message draft.json --nonce short {domain}"), &["16 octets"]);
+    problem(&format!("challenge bind --message draft.json --nonce short {domain}"), &["16 octets"]);
     problem("decide draft.json --now 2026-12-30", &["RFC 3339"]);
     problem("bench --runs 0", &["--runs"]);
 

@@ -33,8 +33,9 @@ fn refusals_document_is_the_enum() {
 fn refusals() -> String {
     let mut text = String::from(
         "# Refusals\n\nGenerated from `Reason` in `src/refusal.rs`; a test compares the two. The rows stand in order of \
-         precedence.\nA number is never reused. The wire code is the extension's error value; a reason that several \
-         stages can give\ntakes the wire code of the stage that gave it. *A2A* has the codes of JSON-RPC, gRPC and HTTP+JSON \
+         precedence.\nA number is never changed or reused, so two of them stand among those of the stage that gives \
+         them today. The wire\ncode is the extension's error value; a reason that several stages can give takes the wire \
+         code of the stage that gave\nit. *A2A* has the codes of JSON-RPC, gRPC and HTTP+JSON \
          ([errors.md](errors.md)); an\ninternal error is 14 and 503 once the holder is verified. *Retry* says whether \
          sending again can ever help.\n\n| number | reason | wire code | A2A | retry | meaning |\n|---|---|---|---|---|---|\n",
     );
@@ -83,6 +84,10 @@ fn stages_of(reason: Reason) -> Vec<Stage> {
         7 => Stage::Chain,
         8 => Stage::Reference,
         9 => Stage::Policy,
+        // Numbered before it was known which stage would give them.
+        _ if matches!(reason, Reason::ChallengeExpired | Reason::ChallengeContextMismatch) => {
+            Stage::Presentation
+        }
         _ => Stage::Admission,
     };
     match reason {

@@ -12,6 +12,8 @@ mod admission;
 mod attacks;
 mod binding;
 mod card;
+mod challenge_commands;
+mod challenges;
 mod command_line;
 mod conversation_attacks;
 mod conversation_commands;

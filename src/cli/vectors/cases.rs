@@ -25,6 +25,7 @@ pub(super) fn all(world: &World) -> Cases {
         maker.intent()?,
         maker.action()?,
         maker.presentation()?,
+        maker.issued_challenges()?,
         maker.papers()?,
         maker.ecdsa()?,
         maker.chain()?,

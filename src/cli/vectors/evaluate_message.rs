@@ -3,6 +3,7 @@
 use super::{Folder, text};
 use crate::cli::Failure;
 use crate::config::ConfigFile;
+use crate::credential::{IssuedChallenges, JudgedChallenge};
 use crate::decision::Outcome;
 use crate::engine::{Engine, SystemClock};
 use crate::ledger::SqliteLedger;
@@ -43,6 +44,8 @@ struct Moment {
     revoked: BTreeSet<String>,
     #[serde(default)]
     counts: BTreeMap<String, u64>,
+    /// What the issuer said of a challenge; absent: none is issued.
+    issued: Option<JudgedChallenge>,
 }
 
 fn anybody() -> String {
@@ -60,8 +63,9 @@ pub(super) fn run(input: &Value, folder: &Folder) -> Result<Value, Failure> {
     let engine = Engine::new(config, Arc::new(ledger), Arc::new(SystemClock))?;
     let conversation = conversation(&facts);
     let facts = caller_facts(facts);
+    let issued = moment.issued.map_or(IssuedChallenges::NoIssuer, IssuedChallenges::Recorded);
     let mut snapshot =
-        Snapshot { counts: moment.counts, conversation, ..engine.snapshot(&facts, moment.instant)? };
+        Snapshot { counts: moment.counts, conversation, issued, ..engine.snapshot(&facts, moment.instant)? };
     Arc::make_mut(&mut snapshot.memory).revoked.ids.extend(moment.revoked);
     let message = MessageInput::Bytes(folder.octets(text(input, "message")?)?);
     let evaluation = engine.evaluate(&Request { message, facts, snapshot });

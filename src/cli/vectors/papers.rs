@@ -5,7 +5,7 @@ use crate::cli::{Failure, output};
 use crate::config::{Config, ConfigBuilder, RootPrincipals};
 use crate::credential::context_free::{self, is_context_free};
 use crate::credential::presentation_graph::Presentation;
-use crate::credential::{ControllerDocuments, Credential, Known, PaperError, StatusLists};
+use crate::credential::{ControllerDocuments, Credential, IssuedChallenges, Known, PaperError, StatusLists};
 use crate::limits::Limits;
 use crate::message::strict_json;
 use crate::rdf::Budget;
@@ -49,6 +49,7 @@ impl World {
             counts: BTreeMap::new(),
             controllers: Arc::new(keyring(folder, now)?),
             status_lists: Arc::new(lists),
+            issued: IssuedChallenges::NoIssuer,
         };
         Ok(Self { config, snapshot, documents })
     }

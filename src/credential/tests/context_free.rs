@@ -468,6 +468,7 @@ pub(super) fn check_with(document: &Value, documents: &ControllerDocuments, acto
     let actor = Actor::Authenticated(actor.to_owned());
     let expected = Expected {
         nonce: Some(CHALLENGE),
+        issued: None,
         bound: None,
         binding: Binding::Accepted,
         domain: Some(DOMAIN),

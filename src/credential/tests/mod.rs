@@ -82,6 +82,7 @@ fn snapshot_with(controllers: ControllerDocuments) -> Snapshot {
         counts: BTreeMap::new(),
         controllers: Arc::new(controllers),
         status_lists: Arc::default(),
+        issued: crate::credential::IssuedChallenges::NoIssuer,
     }
 }
 

@@ -54,6 +54,7 @@ fn check_under(
     let actor = Actor::Authenticated(holder().did_key());
     let mut expected = Expected {
         nonce: Some(NONCE),
+        issued: None,
         bound: Some(BOUND),
         binding: Binding::Accepted,
         domain: Some(DOMAIN),
@@ -356,6 +357,7 @@ fn the_holder_is_stated_and_is_the_actor() {
     let keys = KeySource { documents: &documents, now: now(), max_age: TimeDelta::days(1) };
     let expected = Expected {
         nonce: Some(NONCE),
+        issued: None,
         bound: None,
         binding: Binding::Accepted,
         domain: Some(DOMAIN),
@@ -388,6 +390,7 @@ fn the_key_is_the_holders_own_for_authentication() {
         let keys = KeySource { documents: &documents, now: now(), max_age: TimeDelta::days(1) };
         let expected = Expected {
             nonce: Some(NONCE),
+            issued: None,
             bound: None,
             binding: Binding::Accepted,
             domain: Some(DOMAIN),

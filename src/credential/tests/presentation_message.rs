@@ -77,6 +77,7 @@ impl Case {
             &bounds,
             &mut budget(),
             &Known::nothing(),
+            &mut crate::audit::Consulted::default(),
         )
         .map_err(|error| error.reason)
     }

@@ -1,6 +1,6 @@
 //! Stages 6 to 9: papers, chains and policies.
 
-use super::{Cases, Maker, set};
+use super::{Cases, Made, Maker, set};
 use crate::cli::Failure;
 use crate::credential::issue::SigningKey;
 use crate::refusal::{Reason, Stage};
@@ -111,6 +111,69 @@ impl Maker<'_> {
                 ask.created -= TimeDelta::seconds(60);
                 ask.expires = Some(ask.created + TimeDelta::seconds(30));
             })?,
+        ])
+    }
+
+    /// Challenges that were issued, as the issuer judged them. None of these holds a tag: with the verdict recorded, nothing
+    /// asks for one.
+    pub(super) fn issued_challenges(&self) -> Cases {
+        let token = format!("wgi1.{}", "x".repeat(75));
+        let stage = Stage::Presentation;
+        let mut ask = self.grant()?;
+        ask.nonce.clone_from(&token);
+        let mut bound = ask.clone();
+        bound.bound = true;
+        let until = |seconds| json!({ "until": self.now + TimeDelta::seconds(seconds) });
+        let judged = |case: Made, verdict: Value| {
+            case.fact("challenge", Value::Null)
+                .moment("issued", json!({ "token": token, "verdict": verdict }))
+        };
+        let refused = |name, title, reason| self.refused(name, title, stage, reason, &ask);
+        let genuine = json!({ "genuine": until(0) });
+        Ok(vec![
+            judged(
+                self.granted(
+                    "challenge-issued",
+                    "the challenge was issued to this caller, and ends now",
+                    &ask,
+                )?,
+                genuine.clone(),
+            ),
+            judged(
+                self.granted("challenge-issued-bound", "the same, bound to this very message", &bound)?,
+                genuine.clone(),
+            )
+            .fact("challenge", json!(token)),
+            judged(
+                refused("challenge-expired", "the challenge ended a second ago", Reason::ChallengeExpired)?,
+                json!({ "genuine": until(-1) }),
+            ),
+            judged(
+                refused(
+                    "challenge-of-another",
+                    "the challenge was issued to another caller",
+                    Reason::ChallengeContextMismatch,
+                )?,
+                json!({ "of-another": until(60) }),
+            ),
+            judged(
+                refused(
+                    "challenge-of-another-expired",
+                    "the challenge was issued to another caller, and has ended",
+                    Reason::ChallengeExpired,
+                )?,
+                json!({ "of-another": until(-1) }),
+            ),
+            judged(
+                refused("challenge-forged", "the challenge was never issued", Reason::ChallengeUnknown)?,
+                json!("unknown"),
+            ),
+            refused(
+                "challenge-issued-by-nobody",
+                "a challenge that claims to be issued, where none is",
+                Reason::ChallengeUnknown,
+            )?
+            .fact("challenge", json!(token)),
         ])
     }
 
