@@ -99,9 +99,7 @@ fn junk_fills_no_disk_and_is_counted_exactly() {
 #[test]
 fn a_long_or_odd_name_is_counted_with_the_others() {
     let folder = Folder::new();
-    let ledger = folder.ledger().without_syncing().with_max_bytes(Some(1));
-    let _ = ledger;
-    let ledger = folder.reopened();
+    let ledger = folder.ledger().without_syncing();
     let long = "p".repeat(growth::TALLIED_PEER_BYTES);
     {
         let mut connection = ledger.lock().unwrap();
