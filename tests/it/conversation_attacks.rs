@@ -54,7 +54,7 @@ fn a_sticky_requirement_holds_in_both_roles() {
 }
 
 /// When the so-manyth of a peer's steps is taken, so that all are recorded and no offer runs out.
-fn within_the_rate(number: i64) -> writgate::request::Instant {
+fn within_the_rate(number: i64) -> writgate::Instant {
     noon() + TimeDelta::milliseconds(520 * number)
 }
 
