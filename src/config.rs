@@ -425,6 +425,12 @@ impl Config {
         self.domains.first().map(String::as_str).unwrap_or_default()
     }
 
+    /// How long a presentation or a challenge may be used at most: what a ledger prunes is older by more than that. A day,
+    /// which no challenge that is issued lives, or the age of presentations where that is longer.
+    pub fn fresh_for(&self) -> TimeDelta {
+        self.max_presentation_age.max(TimeDelta::days(1))
+    }
+
     /// How far clocks may differ.
     pub fn skew(&self) -> TimeDelta {
         self.skew

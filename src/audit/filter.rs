@@ -87,7 +87,7 @@ impl Filter {
                     self.context.is_none()
                         && (refusals.iter().any(|tally| {
                             is(&self.peer, Some(&tally.peer))
-                                && self.reason.is_none_or(|reason| tally.reason == reason)
+                                && self.reason.is_none_or(|reason| tally.reason == Some(reason))
                         }) || (self.peer.is_none() && self.reason.is_none()))
                 }
                 _ => said_no && self.peer.is_none() && self.context.is_none(),
@@ -198,7 +198,7 @@ mod tests {
         let forgotten = event(Event::Forgotten { peer: "p".to_owned(), exchanges: 1 });
         let refusals = event(Event::Refusals {
             minute: "2026-05-01T12:00:00Z".to_owned(),
-            refusals: vec![RefusalTally { peer: "p".to_owned(), reason: Reason::Expired, refusals: 3 }],
+            refusals: vec![RefusalTally { peer: "p".to_owned(), reason: Some(Reason::Expired), refusals: 3 }],
         });
         let negotiated = event(Event::Negotiated {
             role: "agent".to_owned(),

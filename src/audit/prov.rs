@@ -252,7 +252,9 @@ impl Graph {
                     let part = self.part("tally", index);
                     self.own(&activity, "tally", part.clone());
                     self.own(&part, "peer", text(&tally.peer));
-                    self.own(&part, "reason", text(tally.reason.as_str()));
+                    if let Some(reason) = tally.reason {
+                        self.own(&part, "reason", text(reason.as_str()));
+                    }
                     self.own(&part, "refusals", number(tally.refusals));
                 }
             }

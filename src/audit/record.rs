@@ -186,9 +186,10 @@ pub enum Event {
         /// The floor that takes their place.
         floor: String,
     },
-    /// Refusals before a verified holder, counted beyond the rate at which each gets a report of its own.
+    /// Messages without a verified holder that were refused or not ours, beyond the rate at which each gets a report of its
+    /// own; and any refusal while there was hardly room for allows.
     Refusals {
-        /// The minute in which they were: RFC 3339 in UTC.
+        /// The minute of the first of them: RFC 3339 in UTC. Where there was room, it is the minute of all.
         minute: String,
         /// For each peer and reason.
         refusals: Vec<RefusalTally>,
@@ -261,10 +262,11 @@ pub struct ExchangeReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RefusalTally {
-    /// The peer; `*` for those beyond the number that are counted apart.
+    /// The peer; empty for whoever was not authenticated, and `*` for those beyond the number that are counted apart.
     pub peer: String,
-    /// The reason.
-    pub reason: Reason,
+    /// The reason. Absent: messages that were not ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
     /// How many.
     pub refusals: u64,
 }

@@ -236,6 +236,10 @@ pub struct ReportEnvelope {
     /// What changed in the ledger's tables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<RowChange>,
+    /// No row holds this report, and its sequence is 0: it is one of those that were counted from this minute on (RFC 3339
+    /// in UTC), and is in the event row of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_since: Option<String>,
 }
 
 impl ReportEnvelope {
@@ -255,6 +259,7 @@ impl ReportEnvelope {
             reservation: None,
             evidence: None,
             changes: Vec::new(),
+            counted_since: None,
         }
     }
 }
@@ -575,6 +580,26 @@ mod tests {
         assert_eq!(words("wireCode"), json!(wire));
     }
 
+    #[test]
+    fn a_counted_report_has_no_row() {
+        let mut counted = report(refused_body(), DecisionOutcome::Refuse);
+        let envelope = &mut counted.envelope;
+        (envelope.sequence, envelope.recorded) = (0, None);
+        envelope.counted_since = Some("2026-05-01T12:00:00Z".into());
+        let good = serde_json::to_value(counted).unwrap();
+        assert!(valid(&good));
+        for (member, value) in [
+            ("sequence", json!(1)),
+            ("outcome", json!("allow")),
+            ("recorded", json!("2026-05-01T12:00:00.000000Z")),
+            ("countedSince", json!("2026-05-01T12:00:01Z")),
+        ] {
+            let mut bad = good.clone();
+            bad["envelope"][member] = value;
+            assert!(!valid(&bad), "{member}");
+        }
+    }
+
     /// Schema and type list the same members, each with a description, and no object is open.
     #[test]
     fn the_schema_describes_every_member() {
@@ -582,7 +607,9 @@ mod tests {
         let body = serde_json::to_value(refused_body()).unwrap();
         let mut body = body.as_object().unwrap().clone();
         body.insert("notAfter".into(), json!(example_body().not_after));
-        let envelope = serde_json::to_value(refused_at_admission().envelope).unwrap();
+        let mut envelope = refused_at_admission().envelope;
+        envelope.counted_since = Some("2026-05-01T12:00:00Z".into());
+        let envelope = serde_json::to_value(envelope).unwrap();
         let obligation = Obligation { action: "a".into(), target: Some("t".into()), policy: "p".into() };
         let examples = [
             ("evidence", body["evidence"].clone()),

@@ -2,7 +2,7 @@
 
 use super::{Exit, Failure, Outcome, key, output};
 use crate::audit::CheckpointSigner;
-use crate::config::ConfigFile;
+use crate::config::{Config, ConfigFile};
 use crate::credential::issue::SigningKey;
 use crate::ledger::{Checkpoints, SqliteLedger};
 use crate::request::Instant;
@@ -30,13 +30,83 @@ pub(crate) enum Command {
         #[arg(long)]
         begin: bool,
     },
+    /// Remove message ids and challenges of decisions that are long past; their presentations stay refused
+    Prune {
+        /// The configuration file
+        #[arg(long, default_value = "writgate.toml")]
+        config: PathBuf,
+        #[command(flatten)]
+        before: Before,
+    },
+    /// State that the ledger is a backup that was restored: presentations made before now are refused
+    Restored {
+        /// The configuration file
+        #[arg(long, default_value = "writgate.toml")]
+        config: PathBuf,
+    },
+}
+
+/// Up to when.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Before {
+    /// Of decisions that were recorded more than so many days ago
+    #[arg(long, value_name = "N")]
+    keep_days: Option<u32>,
+    /// Of decisions that were recorded before an instant
+    #[arg(long, value_name = "T", value_parser = output::instant)]
+    before: Option<Instant>,
+}
+
+impl Before {
+    pub(super) fn instant(&self, now: Instant) -> Result<Instant, Failure> {
+        let days = TimeDelta::days(self.keep_days.unwrap_or_default().into());
+        match self.before {
+            Some(before) => Ok(before),
+            None => now
+                .checked_sub_signed(days)
+                .ok_or_else(|| Failure::new("so many days lead out of the calendar".to_owned())),
+        }
+    }
 }
 
 pub(crate) fn run(command: &Command) -> Outcome {
     match command {
         Command::Init { config, first } => init(config, *first),
         Command::RotateKey { config, begin } => rotate_key(config, *begin),
+        Command::Prune { config, before } => prune(config, before),
+        Command::Restored { config } => restored(config),
     }
+}
+
+/// The ledger of a configuration file, and its configuration.
+pub(super) fn open_config(config: &Path, now: Instant) -> Result<(SqliteLedger, Config), Failure> {
+    let file = output::read_config(config)?;
+    let config = file.load(now)?;
+    Ok((open(&file, config.default_domain(), config.skew())?, config))
+}
+
+fn prune(config: &Path, before: &Before) -> Outcome {
+    let now = chrono::Utc::now();
+    let (ledger, config) = open_config(config, now)?;
+    let pruned = ledger.prune(before.instant(now)?, now, config.fresh_for())?;
+    output::say(format_args!(
+        "{} message ids and as many challenges removed; up to row {} they are gone, and what they kept out is below the \
+         floor",
+        pruned.reservations, pruned.through
+    ));
+    Ok(Exit::Success)
+}
+
+fn restored(config: &Path) -> Outcome {
+    let now = chrono::Utc::now();
+    let file = output::read_config(config)?;
+    let config = file.load(now)?;
+    open_unchecked(&file, config.default_domain(), config.skew())?.restored(now)?;
+    output::say(format_args!(
+        "presentations made before now are refused: a peer that is refused makes a new one"
+    ));
+    Ok(Exit::Success)
 }
 
 fn init(config: &Path, first: bool) -> Outcome {
@@ -67,11 +137,21 @@ fn init(config: &Path, first: bool) -> Outcome {
     Ok(Exit::Success)
 }
 
-/// The ledger that a configuration names, with its key where it has one. Nothing makes a key here: a ledger that began
-/// with another would go on as if nothing had happened.
+/// The ledger that a configuration names, which must have every row that its checkpoints outside the file name.
 pub(super) fn open(file: &ConfigFile, domain: &str, skew: TimeDelta) -> Result<SqliteLedger, Failure> {
+    let ledger = open_unchecked(file, domain, skew)?;
+    ledger
+        .compare_with_checkpoints()
+        .map_err(|cause| Failure::new(format!("{}: {cause}", file.ledger_path().display())))?;
+    Ok(ledger)
+}
+
+/// The same of which nothing is known yet, with the room that it has and with its key where it has one. Nothing makes a key
+/// here: a ledger that began with another would go on as if nothing had happened.
+fn open_unchecked(file: &ConfigFile, domain: &str, skew: TimeDelta) -> Result<SqliteLedger, Failure> {
     let path = file.ledger_path();
     let ledger = SqliteLedger::open(&path, domain, skew).map_err(|cause| output::no_ledger(&path, &cause))?;
+    let ledger = ledger.with_max_bytes(file.ledger_max_bytes());
     match checkpoints(file)? {
         Some(checkpoints) => ledger
             .with_checkpoints(checkpoints, chrono::Utc::now())

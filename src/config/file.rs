@@ -157,6 +157,8 @@ pub(super) struct RevocationEntry {
 struct LedgerSettings {
     /// The SQLite file.
     path: PathBuf,
+    /// What the file may hold, in octets.
+    max_bytes: Option<u64>,
 }
 
 /// What is recorded of decisions, and how it is signed.
@@ -246,6 +248,11 @@ impl ConfigFile {
                 Err(ConfigError::new("audit", "the ledger, the key and the checkpoints are three files"))
             }
         }
+    }
+
+    /// What the ledger's file may hold, in octets ([`crate::ledger::SqliteLedger::with_max_bytes`]), where it is bounded.
+    pub fn ledger_max_bytes(&self) -> Option<u64> {
+        self.ledger.max_bytes
     }
 
     /// The folder of the document cache, where one is configured.

@@ -261,6 +261,8 @@ impl Engine {
             Negotiated::AnothersContext => Err(unknown(hash).detail("the context is another peer's")),
             Negotiated::Full => Err(Refusal::new(Stage::Handshake, Reason::LimitExceeded)
                 .detail("more exchanges of a peer than are kept")),
+            Negotiated::TooMany => Err(Refusal::new(Stage::Handshake, Reason::LimitExceeded)
+                .detail("more steps of conversations within a minute than are recorded")),
         }
     }
 

@@ -3,11 +3,14 @@
 mod model;
 pub(super) mod quotas;
 
+use super::sqlite::growth;
 use super::{
     Admission, Candidate, Entry, Exercise, Learned, Ledger, LedgerError, ListKey, ListMark, Recorded,
     RestsOn, Revoked, RevokedEntry, RevokedPolicy, Sponsor, SqliteLedger,
 };
-use crate::audit::{DecisionOutcome, DecisionReportV1, EvaluationOutcome, ReportBody, example_body};
+use crate::audit::{
+    DecisionOutcome, DecisionReportV1, EvaluationOutcome, Event, Record, ReportBody, example_body,
+};
 use crate::decision::Obligation;
 use crate::message::Digest;
 use crate::protocol::conversation::{ConversationKey, Role};
@@ -138,7 +141,7 @@ fn reason(answer: Result<Admission, LedgerError>) -> Reason {
     refused(answer).0
 }
 
-fn refusal_entry(body: &ReportBody) -> Entry {
+pub(super) fn refusal_entry(body: &ReportBody) -> Entry {
     Entry {
         body: body.clone(),
         masked: None,
@@ -211,7 +214,7 @@ fn accepted_list(ledger: &SqliteLedger) -> Option<ListMark> {
     memory(ledger).lists.get(&list("alice", "l")).copied()
 }
 
-fn refused_body() -> ReportBody {
+pub(super) fn refused_body() -> ReportBody {
     ReportBody {
         outcome: EvaluationOutcome::Refused,
         stage: Stage::Shape,
@@ -308,6 +311,10 @@ every_ledger! {
     a_decision_id_is_recorded_once;
     rows_are_chained_without_gaps;
     a_large_shacl_report_is_left_out;
+    junk_beyond_the_rate_is_counted_and_none_of_it_is_lost;
+    one_peers_junk_leaves_the_reports_of_others;
+    every_refusal_of_a_verified_holder_has_a_report;
+    a_junk_report_is_small_or_counted;
     a_report_over_the_bound_refuses;
 }
 
@@ -726,4 +733,83 @@ fn a_report_over_the_bound_refuses(ledger: &SqliteLedger) {
     let ask = Ask::new("m").but(|ask| ask.body.peer = "x".repeat(super::MAX_BODY_BYTES));
     assert!(matches!(ask.of(ledger), Err(LedgerError::ReportTooLarge(_))));
     assert_eq!(ledger.verify_chain().unwrap().0, 0);
+}
+
+pub(super) fn junk(peer: &str, reason: Option<Reason>) -> ReportBody {
+    let outcome = if reason.is_some() { EvaluationOutcome::Refused } else { EvaluationOutcome::NotOurs };
+    ReportBody { peer: peer.to_owned(), reason, outcome, ..refused_body() }
+}
+
+/// Records a refusal at so many seconds, and says whether it has a row.
+fn has_row(ledger: &SqliteLedger, body: &ReportBody, seconds: i64) -> bool {
+    let report = ledger.record(Entry { now: at(seconds), ..refusal_entry(body) }).unwrap().unwrap();
+    let envelope = &report.envelope;
+    assert_eq!(envelope.sequence == 0, envelope.counted_since.is_some());
+    assert_eq!(envelope.sequence == 0, envelope.recorded.is_none());
+    envelope.sequence > 0
+}
+
+fn junk_beyond_the_rate_is_counted_and_none_of_it_is_lost(ledger: &SqliteLedger) {
+    let most = growth::Kind::Junk.of_one().times;
+    let recorded = (0..most + 30).filter(|_| has_row(ledger, &junk("p", Some(Reason::UnknownProtocol)), 120));
+    let recorded = u64::try_from(recorded.count()).unwrap();
+    assert!((1..=most).contains(&recorded));
+    // Prose from a peer that said too much is counted as well, and so is whoever is not authenticated.
+    assert!(!has_row(ledger, &junk("p", None), 121));
+    let rows = ledger.verify_chain().unwrap().0;
+    assert_eq!(rows, recorded);
+    // A clock that steps back opens no minute anew; the first row of the next minute comes after that of the counts.
+    assert!(!has_row(ledger, &junk("p", None), 60));
+    let (allowed, _) = admitted(Ask::new("m").but(|ask| ask.now = at(180)).of(ledger));
+    assert_eq!(allowed.sequence(), rows + 2);
+    assert!(has_row(ledger, &junk("p", None), 181));
+    assert_eq!(
+        tallies(ledger),
+        [("p", None, 2), ("p", Some(Reason::UnknownProtocol), most + 30 - recorded)]
+            .map(|(peer, reason, refusals)| (at(120), peer.to_owned(), reason, refusals))
+    );
+    ledger.verify_chain().unwrap();
+}
+
+/// What the chain says was counted: the minute, the peer, the reason, the number.
+pub(super) fn tallies(ledger: &SqliteLedger) -> Vec<(Instant, String, Option<Reason>, u64)> {
+    let mut found = Vec::new();
+    for record in ledger.records() {
+        let Record::Event(event) = record else { continue };
+        let Event::Refusals { minute, refusals } = event.event else { continue };
+        let minute: Instant = minute.parse().unwrap();
+        found.extend(refusals.into_iter().map(|tally| (minute, tally.peer, tally.reason, tally.refusals)));
+    }
+    found
+}
+
+fn one_peers_junk_leaves_the_reports_of_others(ledger: &SqliteLedger) {
+    for _ in 0..300 {
+        has_row(ledger, &junk("flood", Some(Reason::UnknownProtocol)), 120);
+    }
+    assert!(!has_row(ledger, &junk("flood", Some(Reason::UnknownProtocol)), 120));
+    assert!(has_row(ledger, &junk("p", Some(Reason::UnknownProtocol)), 120));
+    assert!(has_row(ledger, &junk("", Some(Reason::UnknownProtocol)), 120));
+}
+
+fn every_refusal_of_a_verified_holder_has_a_report(ledger: &SqliteLedger) {
+    let body = ReportBody { holder: Some("https://agent.example/#a".into()), ..refused_body() };
+    assert!((0..300).all(|_| has_row(ledger, &body, 120)));
+    admitted(Ask::new("m").of(ledger));
+    for _ in 0..300 {
+        assert!(refused(Ask::new("m").of(ledger)).2.envelope.sequence > 0);
+    }
+}
+
+fn a_junk_report_is_small_or_counted(ledger: &SqliteLedger) {
+    let large = "x".repeat(growth::JUNK_BODY_BYTES);
+    let body = ReportBody { shacl_report: Some(large.clone()), ..refused_body() };
+    let report = ledger.record(refusal_entry(&body)).unwrap().unwrap();
+    assert_eq!((&report.body, report.envelope.sequence), (&refused_body(), 1));
+    assert_eq!(report.envelope.redacted, ["/body/shaclReport"]);
+    let body = ReportBody { unjudged_nodes: vec![large.clone()], ..refused_body() };
+    assert!(!has_row(ledger, &body, 100));
+    // Of somebody who is known it may be large.
+    let body = ReportBody { holder: Some("h".into()), shacl_report: Some(large), ..body };
+    assert!(has_row(ledger, &body, 100));
 }

@@ -17,7 +17,7 @@ mod verification;
 
 pub use fair_share::Sponsor;
 pub use reader::{KeptEvidence, LedgerReader, LedgerRow};
-pub use sqlite::{Checkpoints, ListedExchange, SqliteLedger};
+pub use sqlite::{Archive, Checkpoints, ListedExchange, Pruned, SqliteLedger, verify_archive};
 pub use status_memory::{Learned, ListKey, ListMark, Revoked, RevokedEntry, RevokedPolicy, StatusMemory};
 pub use verification::{Finding, Verification, VerifyOptions, verify};
 
@@ -57,6 +57,26 @@ pub enum LedgerError {
     /// A report is larger than a row may be.
     #[error("a report of {0} octets is larger than the ledger keeps")]
     ReportTooLarge(usize),
+    /// The file has all that the operator gave it: prune and archive, or give it more.
+    #[error("the ledger is full: prune and archive, or raise `[ledger] max_bytes`")]
+    Full,
+    /// A pruning would take what a presentation that is still fresh must be compared with.
+    #[error("this is too recent to be pruned: presentations from before it may still be used")]
+    TooRecent,
+    /// There is no decision of that id.
+    #[error("there is no decision {0}")]
+    NoSuchDecision(String),
+    /// The ledger does not have a row that was noted outside it.
+    #[error(
+        "the ledger does not have row {sequence} with the hash {row_hash}, which was noted outside it: it is an older \
+         copy, or was altered. If you restored a backup, say so with `writgate ledger restored`"
+    )]
+    RolledBack {
+        /// The row's number.
+        sequence: u64,
+        /// The hash that was noted.
+        row_hash: Digest,
+    },
     /// A row of the chain is not what was written.
     #[error("row {sequence} of the ledger is not what was written: {problem}")]
     ChainBroken {
@@ -103,8 +123,11 @@ pub enum Negotiated {
     Nothing,
     /// Another peer used the context first. Nothing has changed.
     AnothersContext,
-    /// There is no room for another exchange of this peer, or of any. From now on, its prose is refused everywhere.
+    /// There is no room for another exchange of this peer, or of any, or none for a further step that requires a protocol.
+    /// From now on, its prose is refused everywhere.
     Full,
+    /// More steps were taken within the minute than are recorded, or room is scarce. Nothing has changed.
+    TooMany,
 }
 
 /// A step of a conversation: the state before (as it is at the instant of the step) gives the state after. `None`
@@ -262,6 +285,9 @@ pub trait Ledger: Send + Sync + std::fmt::Debug {
 
     /// Appends the report of a decision that reserves nothing, and keeps what was learned. `None`: the conversation that it
     /// rests on has changed, and nothing was written.
+    ///
+    /// Of messages without a verified holder, so many a minute get a row each. The others are counted, as durably; their
+    /// reports have sequence 0 and say since when (`counted_since`).
     ///
     /// # Errors
     /// [`LedgerError`]: nothing was written.

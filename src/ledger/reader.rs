@@ -2,6 +2,7 @@
 
 use super::LedgerError;
 use super::chain::{ChainVerifier, Row, first_link};
+use super::sqlite::archive::anchor;
 use super::sqlite::{Meta, schema};
 use crate::audit::{Record, RecordError};
 use crate::message::Digest;
@@ -152,7 +153,10 @@ impl LedgerReader {
 
 /// Verifies every row of the chain, and gives the last one's number and hash.
 pub(super) fn verify_chain(connection: &Connection) -> Result<(u64, Digest), LedgerError> {
-    let mut verifier = ChainVerifier::new(first_link(&Meta::read(connection)?.identity())?);
+    let mut verifier = match anchor(connection)? {
+        Some(anchor) => ChainVerifier::after(anchor.through, anchor.row_hash),
+        None => ChainVerifier::new(first_link(&Meta::read(connection)?.identity())?),
+    };
     each_row(connection, 1, |row| verifier.follow(&row).map(|_| ()))?;
     Ok(verifier.head())
 }

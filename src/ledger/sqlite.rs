@@ -7,12 +7,20 @@
 //! message that was refused counts as allowed, never the reverse.)
 
 mod admission;
+pub(super) mod archive;
 pub(super) mod changes;
 pub(super) mod checkpoints;
 mod conversations;
 mod evidence;
 mod filled;
+pub(super) mod growth;
+#[cfg(test)]
+mod growth_tests;
+mod outside;
 mod remembered;
+mod retention;
+#[cfg(test)]
+mod retention_tests;
 mod rows;
 pub(super) mod schema;
 mod sponsors;
@@ -31,11 +39,13 @@ use crate::message::Digest;
 use crate::protocol::ProtocolHash;
 use crate::protocol::conversation::{ConversationKey, Exchange};
 use crate::request::{Instant, Peer};
+pub use archive::{Archive, verify_archive};
 use changes::Changes;
 pub use checkpoints::Checkpoints;
 use chrono::{DateTime, TimeDelta};
 pub use conversations::ListedExchange;
 use remembered::Remembered;
+pub use retention::Pruned;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -49,6 +59,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Statements that are kept prepared: more than there are, so that no decision parses SQL.
 const PREPARED_STATEMENTS: usize = 64;
+
+/// Octets of a step's row without the peer's identity, as its rate counts them.
+const STEP_BYTES: usize = 1 << 10;
 
 /// A ledger in one SQLite file, or in memory.
 #[derive(Debug)]
@@ -67,6 +80,8 @@ pub struct SqliteLedger {
     remembered: Mutex<Remembered>,
     domain: String,
     skew: TimeDelta,
+    /// What the file may hold.
+    max_bytes: Option<u64>,
 }
 
 impl SqliteLedger {
@@ -129,6 +144,22 @@ impl SqliteLedger {
         Self::memory(domain, None, None, skew)
     }
 
+    /// Bounds the file (without its write-ahead log). From three quarters of it on, messages without a verified chain are
+    /// only counted; from nine tenths on, every refusal is, and no conversation takes a step. The rest is for allows; when
+    /// it is used up, they are refused too (`LEDGER_UNAVAILABLE`). Default: no bound.
+    pub fn with_max_bytes(mut self, max_bytes: Option<u64>) -> Self {
+        self.max_bytes = max_bytes;
+        self
+    }
+
+    /// Octets of the file that hold anything: what [`SqliteLedger::with_max_bytes`] bounds.
+    ///
+    /// # Errors
+    /// [`LedgerError`]
+    pub fn used_bytes(&self) -> Result<u64, LedgerError> {
+        growth::used_bytes(&*self.lock_reading()?)
+    }
+
     /// Raises the floor to `now` plus the skew: after a backup was restored, whatever was allowed since it was made is
     /// not known here, and must not be allowed again.
     ///
@@ -153,6 +184,7 @@ impl SqliteLedger {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // What failed half way may have noted changes.
         self.changes.take();
+        growth::turn(&transaction, now, growth::Fill::of(&transaction, self.max_bytes)?, &self.changes)?;
         let (changed, event) = change(&transaction)?;
         if let Some(event) = event {
             rows::append_event(&transaction, event, now, self.changes.take())?;
@@ -251,6 +283,7 @@ impl SqliteLedger {
             remembered: Mutex::default(),
             domain: stored,
             skew,
+            max_bytes: None,
         })
     }
 
@@ -361,7 +394,14 @@ impl Ledger for SqliteLedger {
                 after = next.as_ref().map(state);
                 next
             };
-            let negotiated = conversations::negotiate(transaction, of, hash, now, &mut watched)?;
+            let peer = of.peer.as_str();
+            let octets = STEP_BYTES.saturating_add(peer.len());
+            let within = growth::Fill::of(transaction, self.max_bytes)? < growth::Fill::Scarce
+                && growth::within(transaction, growth::Kind::Steps, peer, octets, now)?;
+            let negotiated = conversations::negotiate(transaction, of, hash, now, within, &mut watched)?;
+            if self.changes.any() {
+                growth::spend(transaction, growth::Kind::Steps, peer, octets, now)?;
+            }
             let event = Event::Negotiated {
                 role: of.role.as_str().to_owned(),
                 peer: of.peer.as_str().to_owned(),

@@ -171,6 +171,7 @@
 use super::ProtocolHash;
 use super::handshake::{UpgradeOffer, UpgradeResponse, may_downgrade};
 use crate::request::{Instant, Peer};
+use chrono::TimeDelta;
 
 /// Which of the extension's two conformance classes we are in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -419,6 +420,20 @@ impl Exchange {
     /// Whether intents under the protocol are known to the conversation (PP-7).
     pub fn is_active(&self) -> bool {
         matches!(self, Self::Active(_))
+    }
+
+    /// Whether `next` is the same state but for an end that is less than `apart` away.
+    pub(crate) fn is_nearly(&self, next: &Self, apart: TimeDelta) -> bool {
+        let near = |one: Instant, other: Instant| (one - other).abs() < apart;
+        match (self, next) {
+            (Self::Offered(one), Self::Offered(other)) => {
+                one.offer == other.offer && near(one.until, other.until)
+            }
+            (Self::Active(one), Self::Active(other)) => {
+                one.required == other.required && near(one.until, other.until)
+            }
+            _ => self == next,
+        }
     }
 
     /// The state's one word.

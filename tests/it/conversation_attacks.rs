@@ -53,6 +53,11 @@ fn a_sticky_requirement_holds_in_both_roles() {
     assert_eq!(refused(side.engine.natural_language(&turned)), Reason::ProtocolRequired);
 }
 
+/// When the so-manyth of a peer's steps is taken, so that all are recorded and no offer runs out.
+fn within_the_rate(number: i64) -> writgate::Instant {
+    noon() + TimeDelta::milliseconds(520 * number)
+}
+
 /// An offer that nobody answered is not forgotten into leave for prose, however many exchanges the peer makes.
 #[test]
 fn an_open_offer_that_makes_room_gives_no_leave() {
@@ -60,6 +65,7 @@ fn an_open_offer_that_makes_room_gives_no_leave() {
     let there = key(Role::Client, "p", "a-first");
     side.engine.offer(&there, offer_of(&loose(), false)).unwrap();
     for number in 0..1_100 {
+        side.clock.set(within_the_rate(number));
         side.offered(&key(Role::Client, "p", &format!("c-{number}")), &loose(), false);
     }
     assert_eq!(refused(side.engine.natural_language(&there)), Reason::ProtocolRequired);
@@ -72,6 +78,7 @@ fn declined_offers_make_room_before_what_was_agreed() {
     let home = key(Role::Agent, "p", "a-first");
     side.offered(&home, &loose(), false);
     for number in 0..1_100 {
+        side.clock.set(within_the_rate(number));
         side.offered(&key(Role::Agent, "p", &format!("c-{number}")), &unknown(), false);
     }
     assert!(side.state(&home, &loose()).is_some_and(|exchange| exchange.is_active()));
@@ -317,7 +324,11 @@ fn a_peer_that_floods_offers_costs_nobody_else_anything() {
     for number in 0..1_200 {
         let context = format!("c-{}", number / 16);
         let offer = Handshake::Offer(offer_of(&hash(number), true));
-        side.receive(&key(Role::Agent, "flood", &context), offer).unwrap();
+        // Within a minute, so many steps are recorded; what came beyond them binds the peer.
+        if let Err(refusal) = side.receive(&key(Role::Agent, "flood", &context), offer) {
+            assert_eq!(refusal.reason(), Reason::LimitExceeded);
+            assert!(number >= 120, "{number}");
+        }
     }
     assert_eq!(side.prose(&key(Role::Agent, "flood", "c-new")), Some(Reason::ProtocolRequired));
     crate::support::assert_granted(&side.intent(&home));

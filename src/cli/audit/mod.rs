@@ -1,5 +1,8 @@
-//! `writgate audit`: what the ledger recorded, for those who trust nobody. Nothing here writes to a ledger.
+//! `writgate audit`: what the ledger recorded, for those who trust nobody. Nothing here writes to a ledger, but for
+//! `archive` and `erase`.
 
+mod archive;
+mod erase;
 mod explain;
 mod export;
 mod filters;
@@ -32,6 +35,10 @@ pub(crate) enum Command {
     Verify(verify::Arguments),
     /// Write the decisions as a page: one HTML file
     Report(report::Arguments),
+    /// Move rows that are long past, and were pruned, into a file; or verify such a file
+    Archive(archive::Arguments),
+    /// Erase the evidence of decisions; its digests stay
+    Erase(erase::Arguments),
 }
 
 pub(crate) fn run(command: &Command) -> Outcome {
@@ -44,6 +51,8 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Replay(arguments) => replay::run(arguments),
         Command::Verify(arguments) => verify::run(arguments),
         Command::Report(arguments) => report::run(arguments),
+        Command::Archive(arguments) => archive::run(arguments),
+        Command::Erase(arguments) => erase::run(arguments),
     }
 }
 

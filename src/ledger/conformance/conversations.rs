@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ledger::Negotiated;
+use crate::ledger::sqlite::growth;
 use crate::protocol::ProtocolHash;
 use crate::protocol::conversation::Exchange;
 use crate::protocol::handshake::{UpgradeOffer, UpgradeResponse};
@@ -15,6 +16,9 @@ every_ledger! {
     a_peer_that_is_forgotten_is_bound;
     a_peer_that_required_nothing_is_not_bound;
     the_operator_may_forget_a_peer;
+    a_step_that_changes_nothing_is_not_written;
+    steps_beyond_the_rate_of_a_peer_are_not_taken_and_one_that_requires_binds_it;
+    steps_of_many_peers_are_bounded_together;
 }
 
 fn hash(number: usize) -> ProtocolHash {
@@ -39,9 +43,24 @@ fn offer(ledger: &dyn Ledger, with: &ConversationKey, number: usize) -> Negotiat
 
 /// The peer's offer of document `number` is accepted (required) or declined (optional).
 fn settle(ledger: &dyn Ledger, with: &ConversationKey, number: usize, accept: bool) -> Negotiated {
+    settle_at(ledger, with, number, accept, at(100))
+}
+
+fn settle_at(
+    ledger: &dyn Ledger,
+    with: &ConversationKey,
+    number: usize,
+    accept: bool,
+    now: Instant,
+) -> Negotiated {
     let step =
-        &mut |before: Option<Exchange>| Some(Exchange::offered_by_peer(before, accept, accept, at(1_000)));
-    ledger.negotiate(with, &hash(number), at(100), step).unwrap()
+        &mut |before: Option<Exchange>| Some(Exchange::offered_by_peer(before, accept, accept, at(10_000)));
+    ledger.negotiate(with, &hash(number), now, step).unwrap()
+}
+
+/// When the so-manyth of many steps is taken, each within the rate.
+fn in_time(number: usize) -> Instant {
+    at(100 + i64::try_from(number).unwrap())
 }
 
 fn found(ledger: &dyn Ledger, of: &ConversationKey) -> Conversation {
@@ -125,7 +144,7 @@ fn a_context_is_the_first_peers(ledger: &SqliteLedger) {
 fn a_peer_that_is_forgotten_is_bound(ledger: &SqliteLedger) {
     settle(ledger, &of("p", "a-first"), 1, true);
     for number in 0..1_100 {
-        let settled = settle(ledger, &of("p", &format!("c-{number}")), 1, true);
+        let settled = settle_at(ledger, &of("p", &format!("c-{number}")), 1, true, in_time(number));
         assert!(matches!(settled, Negotiated::Settled(_)), "{number}");
     }
     assert!(ledger.conversations().unwrap().len() <= 1_024);
@@ -141,7 +160,7 @@ fn a_peer_that_is_forgotten_is_bound(ledger: &SqliteLedger) {
 /// Only optional exchanges were forgotten: nothing was lost that kept prose out.
 fn a_peer_that_required_nothing_is_not_bound(ledger: &SqliteLedger) {
     for number in 0..1_100 {
-        settle(ledger, &of("p", &format!("c-{number}")), 1, false);
+        settle_at(ledger, &of("p", &format!("c-{number}")), 1, false, in_time(number));
     }
     assert_eq!(found(ledger, &of("p", "another")), Conversation::default());
 }
@@ -157,4 +176,64 @@ fn the_operator_may_forget_a_peer(ledger: &SqliteLedger) {
     assert_eq!(ledger.forget_conversations(&"p".into(), at(100)).unwrap(), 16);
     assert_eq!(found(ledger, &of("p", "c")), Conversation::default());
     assert!(found(ledger, &of("q", "d")).prose_forbidden);
+}
+
+/// A peer that repeats its offer for ever writes one row, and what is answered is what was written.
+fn a_step_that_changes_nothing_is_not_written(ledger: &SqliteLedger) {
+    let home = of("p", "c");
+    let until = |end| {
+        let step = &mut |before| Some(Exchange::offered_by_peer(before, true, true, at(end)));
+        ledger.negotiate(&home, &hash(1), at(100), step).unwrap()
+    };
+    let first = until(1_000);
+    for end in [1_000, 1_059, 941] {
+        assert_eq!(until(end), first);
+        assert_eq!(ledger.verify_chain().unwrap().0, 1);
+    }
+    assert_ne!(until(1_060), first);
+    assert_eq!(ledger.verify_chain().unwrap().0, 2);
+    // What has run out is not the same again, however near its end.
+    let over = settle_at(ledger, &home, 1, true, at(1_060));
+    let Negotiated::Settled(Exchange::Active(again)) = over else { panic!("{over:?}") };
+    assert_eq!(again.until(), at(10_000));
+    settle(ledger, &of("p", "d"), 1, false);
+    let rows = ledger.verify_chain().unwrap().0;
+    settle(ledger, &of("p", "d"), 1, false);
+    assert_eq!(ledger.verify_chain().unwrap().0, rows, "declined again");
+}
+
+fn steps_beyond_the_rate_of_a_peer_are_not_taken_and_one_that_requires_binds_it(ledger: &SqliteLedger) {
+    let most = usize::try_from(growth::Kind::Steps.of_one().times).unwrap();
+    for number in 0..most {
+        let settled = settle(ledger, &of("p", &format!("c-{number}")), 1, false);
+        assert!(matches!(settled, Negotiated::Settled(_)), "{number}");
+    }
+    let rows = ledger.verify_chain().unwrap().0;
+    for _ in 0..10 {
+        assert_eq!(settle(ledger, &of("p", "more"), 1, false), Negotiated::TooMany);
+    }
+    assert_eq!(ledger.verify_chain().unwrap().0, rows, "nothing has changed");
+    assert_eq!(found(ledger, &of("p", "more")), Conversation::default());
+    // Once required, never prose: what is not kept binds the peer, with one row, and nobody else.
+    for _ in 0..10 {
+        assert_eq!(settle(ledger, &of("p", "more"), 1, true), Negotiated::Full);
+    }
+    assert_eq!(ledger.verify_chain().unwrap().0, rows + 1);
+    assert!(found(ledger, &of("p", "elsewhere")).prose_forbidden);
+    assert!(matches!(settle(ledger, &of("q", "d"), 1, false), Negotiated::Settled(_)));
+    assert_eq!(found(ledger, &of("q", "e")), Conversation::default());
+    // A clock that is set back gives no second helping, and the next minute gives one.
+    assert_eq!(settle_at(ledger, &of("p", "more"), 1, false, at(40)), Negotiated::TooMany);
+    let later = settle_at(ledger, &of("p", "more"), 1, false, at(160));
+    assert!(matches!(later, Negotiated::Settled(_)), "{later:?}");
+}
+
+fn steps_of_many_peers_are_bounded_together(ledger: &SqliteLedger) {
+    let most = usize::try_from(growth::Kind::Steps.in_all().times).unwrap();
+    for number in 0..most {
+        let settled = settle(ledger, &of(&format!("p-{number}"), &format!("c-{number}")), 1, false);
+        assert!(matches!(settled, Negotiated::Settled(_)), "{number}");
+    }
+    assert_eq!(settle(ledger, &of("q", "d"), 1, false), Negotiated::TooMany);
+    assert_eq!(ledger.verify_chain().unwrap().0, u64::try_from(most).unwrap());
 }

@@ -157,6 +157,16 @@ impl SqliteLedger {
         Ok(Some(checkpoint))
     }
 
+    /// Where checkpoints go outside the ledger.
+    pub(super) fn checkpoints_file(&self) -> Option<&Path> {
+        self.checkpoints.as_ref()?.file.as_deref()
+    }
+
+    /// The key that signs, where there is one.
+    pub(super) fn signer(&self) -> Option<&CheckpointSigner> {
+        self.checkpoints.as_ref().map(|checkpoints| &checkpoints.signer)
+    }
+
     /// The last checkpoint.
     ///
     /// # Errors

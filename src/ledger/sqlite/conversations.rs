@@ -12,6 +12,7 @@ use crate::protocol::ProtocolHash;
 use crate::protocol::conversation::{ConversationKey, Exchange, Role, StoredExchange};
 use crate::protocol::handshake::Handshake;
 use crate::request::{Conversation, Instant, Peer};
+use chrono::TimeDelta;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction};
 
 /// Protocols in one conversation.
@@ -24,6 +25,8 @@ const IN_ALL: usize = 65_536;
 const BOUND_PEERS: usize = 65_536;
 /// Exchanges that are forgotten at once when there is no room.
 const FORGOTTEN_AT_ONCE: usize = 64;
+/// By how much less an end must move for a step to be the same again. Agreements live for days, and offers for minutes.
+const SAME_AGAIN: TimeDelta = TimeDelta::minutes(1);
 /// Stands in `bound_peers` for everybody.
 const EVERYBODY: &str = "*";
 
@@ -85,12 +88,14 @@ pub(super) fn exchanges(
     read_all(transaction, of, latest(transaction, now)?)
 }
 
-/// One step of one exchange.
+/// One step of one exchange. Where it is not `within` the rate at which steps are recorded, it is not taken; one that would
+/// have required a protocol of a peer binds that peer, once: whatever it was, it is not forgotten.
 pub(super) fn negotiate(
     transaction: &Transaction<'_>,
     of: &ConversationKey,
     hash: &ProtocolHash,
     now: Instant,
+    within: bool,
     step: Step<'_>,
 ) -> Result<Negotiated, LedgerError> {
     if of.context.is_none() || of.peer.as_str().len() > Peer::MAX_BYTES {
@@ -100,9 +105,24 @@ pub(super) fn negotiate(
         return Ok(Negotiated::AnothersContext);
     }
     let now = latest(transaction, now)?;
-    let before = read_one(transaction, of, hash)?;
+    let written = read_one(transaction, of, hash)?;
+    let before = written.clone().map(|exchange| exchange.at(now));
     let is_new = before.is_none();
-    let Some(after) = step(before.map(|exchange| exchange.at(now))) else { return Ok(Negotiated::Nothing) };
+    let was_required = before.as_ref().is_some_and(Exchange::required);
+    let Some(after) = step(before.clone()) else { return Ok(Negotiated::Nothing) };
+    // The same again: what was written stands, and with it the earlier end.
+    if let (Some(written), true) = (&written, written == before)
+        && written.is_nearly(&after, SAME_AGAIN)
+    {
+        return Ok(Negotiated::Settled(written.clone()));
+    }
+    if !within {
+        if after.required() && !was_required {
+            bind(transaction, of.role, &peer_key(&of.peer))?;
+            return Ok(Negotiated::Full);
+        }
+        return Ok(Negotiated::TooMany);
+    }
     // An offer or agreement that was found to have run out stays so, whatever the clock does next.
     raise_high_water(transaction, now)?;
     if is_new && !has_room(transaction, of)? {
@@ -400,7 +420,7 @@ mod tests {
         let hash = format!("sha256:{}", "a".repeat(64)).parse().unwrap();
         let step: Step<'_> =
             &mut |before| Some(Exchange::offered_by_peer(before, true, false, Instant::MAX_UTC));
-        negotiate(transaction, &of, &hash, Instant::UNIX_EPOCH, step).unwrap()
+        negotiate(transaction, &of, &hash, Instant::UNIX_EPOCH, true, step).unwrap()
     }
 
     #[test]

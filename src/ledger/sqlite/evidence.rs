@@ -14,3 +14,10 @@ pub(super) fn keep(transaction: &Transaction<'_>, blob: &Blob) -> Result<(), Led
         .execute((blob.digest().as_bytes(), blob.octets()))?;
     Ok(())
 }
+
+/// Whether the octets are there already.
+pub(super) fn is_kept(transaction: &Transaction<'_>, blob: &Blob) -> Result<bool, LedgerError> {
+    Ok(transaction
+        .prepare_cached("SELECT 1 FROM evidence WHERE digest = ?1 AND octets IS NOT NULL")?
+        .exists((blob.digest().as_bytes(),))?)
+}

@@ -15,6 +15,9 @@ use rusqlite::{OptionalExtension, Transaction};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// The one member of a body that may be large and can be left out.
+const SHACL_REPORT: &str = "/body/shaclReport";
+
 /// A decision that is ready to become a row: whatever can be computed is, so that the one writer has little to do.
 #[derive(Debug)]
 pub(super) struct Prepared {
@@ -60,13 +63,35 @@ impl Prepared {
             None => (body, Vec::new()),
         };
         if text.len() > MAX_BODY_BYTES && body.shacl_report.take().is_some() {
-            redacted.push("/body/shaclReport".to_owned());
+            redacted.push(SHACL_REPORT.to_owned());
             text = jcs_text(&body)?;
         }
         if text.len() > MAX_BODY_BYTES {
             return Err(LedgerError::ReportTooLarge(text.len()));
         }
         Ok(Self { body, text, body_digest, redacted, decision_id, stage_micros, now, evidence })
+    }
+
+    /// Octets of the body as it is recorded.
+    pub(super) fn body_octets(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Leaves out what would make a body that anybody can cause larger than `bytes`, as far as that is enough.
+    pub(super) fn shortened_to(mut self, bytes: usize) -> Result<Self, LedgerError> {
+        if self.text.len() > bytes && self.body.shacl_report.take().is_some() {
+            self.redacted.push(SHACL_REPORT.to_owned());
+            self.text = jcs_text(&self.body)?;
+        }
+        Ok(self)
+    }
+
+    /// The report of a decision that is counted, and that no row holds.
+    pub(super) fn counted(self, verdict: Verdict, since: String) -> DecisionReportV1 {
+        let mut report = self.report(verdict, 0, Vec::new()).0;
+        let envelope = &mut report.envelope;
+        (envelope.recorded, envelope.evidence, envelope.counted_since) = (None, None, Some(since));
+        report
     }
 
     /// The report as row `sequence`.
@@ -90,6 +115,7 @@ impl Prepared {
             reservation: verdict.reservation,
             evidence: self.evidence.map(|evidence| evidence.digests),
             changes,
+            counted_since: None,
         };
         let version = DecisionReportV1::VERSION.to_owned();
         (DecisionReportV1 { version, body: self.body, envelope }, self.text)

@@ -65,8 +65,8 @@ CREATE TABLE revoked (
 ";
 
 /// What an auditor needs beside the rows, since version 4: evidence by content (`octets` is NULL once it was erased), the
-/// signed checkpoints, the tables' states at migrations and archives, and the refusals of the running minute that no row
-/// has yet.
+/// signed checkpoints, the tables' states at migrations and archives, the refusals of the running minute that no row has
+/// yet, and what was used of the bounds of one minute (`super::growth`).
 pub(super) const AUDIT_TABLES: &str = "\
 CREATE TABLE evidence (
     number INTEGER PRIMARY KEY,
@@ -88,6 +88,14 @@ CREATE TABLE refusal_tallies (
     reason TEXT NOT NULL,
     refusals INTEGER NOT NULL CHECK (refusals >= 1),
     PRIMARY KEY (minute_us, peer, reason)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE spent (
+    what TEXT NOT NULL,
+    whose TEXT NOT NULL,
+    minute_us INTEGER NOT NULL,
+    times INTEGER NOT NULL CHECK (times >= 1),
+    octets INTEGER NOT NULL CHECK (octets >= 0),
+    PRIMARY KEY (what, whose)
 ) STRICT, WITHOUT ROWID;
 ";
 

@@ -210,7 +210,8 @@ fn as_version_1_wrote_it(connection: &Connection) {
 const EARLIER_TABLES: [&str; 6] = ["messages", "challenges", "counts", "revoked", "reports", "meta"];
 
 /// The tables that version 1 did not have.
-const LATER_TABLES: [&str; 13] = [
+const LATER_TABLES: [&str; 14] = [
+    "spent",
     "evidence",
     "checkpoints",
     "states",
@@ -697,7 +698,7 @@ fn a_fault_at_any_step_leaves_nothing() {
 #[test]
 fn a_missing_table_refuses() {
     // What only an auditor reads is missed when something is to be kept in it.
-    let audit = ["evidence", "checkpoints", "states", "refusal_tallies"];
+    let audit = ["evidence", "checkpoints", "states", "refusal_tallies", "spent"];
     let first = ["reports", "messages", "challenges", "counts", "revoked", "meta"];
     for table in first.into_iter().chain(LATER_TABLES).filter(|table| !audit.contains(table)) {
         let folder = Folder::new();

@@ -3,6 +3,7 @@
 //! A decision is queued, and then its thread waits for the connection. Whoever gets it first takes all that has queued,
 //! commits once, and answers all; the others find their answers. A decision that comes alone waits for nobody.
 
+use super::growth::{self, Fill, Kind};
 use super::{SqliteLedger, admission, remembered, rows};
 use crate::audit::{DecisionOutcome, DecisionReportV1};
 use crate::ledger::{Admission, Candidate, Entry, Learned, LedgerError, RestsOn};
@@ -31,9 +32,24 @@ pub(super) enum Work {
 #[derive(Debug)]
 pub(super) struct Recording {
     verdict: Verdict,
+    peer: String,
+    has_mandate: bool,
+    holder: Option<String>,
+    reason: Option<Reason>,
     learned: Learned,
     rests_on: Option<RestsOn>,
     now: Instant,
+}
+
+/// Who is refused, and why.
+struct Refused<'a> {
+    peer: &'a str,
+    /// The verified holder. It may be anybody with a key.
+    holder: Option<&'a str>,
+    /// Its chain was verified too.
+    has_mandate: bool,
+    /// `None`: the message is not ours.
+    reason: Option<Reason>,
 }
 
 /// What became of it.
@@ -58,9 +74,16 @@ impl Work {
     pub(super) fn record(entry: Entry) -> Result<Self, LedgerError> {
         let verdict = admission::verdict_on(&entry.body, entry.admission_refusal)?;
         let ids = (entry.decision_id, entry.stage_micros);
-        let prepared = Prepared::new(entry.body, entry.masked, entry.evidence, ids, entry.now)?;
+        let (peer, holder) = (entry.body.peer.clone(), entry.body.holder.clone());
+        let has_mandate = !entry.body.chain.is_empty();
+        let reason = entry.admission_refusal.or(entry.body.reason);
+        let mut prepared = Prepared::new(entry.body, entry.masked, entry.evidence, ids, entry.now)?;
+        if holder.is_none() {
+            prepared = prepared.shortened_to(growth::JUNK_BODY_BYTES)?;
+        }
         let Entry { learned, rests_on, now, .. } = entry;
-        Ok(Self::Record(Box::new((Recording { verdict, learned, rests_on, now }, prepared))))
+        let recording = Recording { verdict, peer, has_mandate, holder, reason, learned, rests_on, now };
+        Ok(Self::Record(Box::new((recording, prepared))))
     }
 }
 
@@ -166,6 +189,11 @@ impl SqliteLedger {
     }
 
     fn run(&self, transaction: &Transaction<'_>, work: Work) -> Result<Answer, LedgerError> {
+        let now = match &work {
+            Work::Admit(work) => work.0.now,
+            Work::Record(work) => work.0.now,
+        };
+        growth::turn(transaction, now, Fill::of(transaction, self.max_bytes)?, &self.changes)?;
         match work {
             Work::Admit(work) => self.admit_within(transaction, work.0, work.1).map(Answer::Admission),
             Work::Record(work) => {
@@ -183,6 +211,7 @@ impl SqliteLedger {
         prepared: Prepared,
     ) -> Result<Admission, LedgerError> {
         let meta = super::Meta::read(transaction)?;
+        let fill = Fill::of(transaction, self.max_bytes)?;
         let (outcome, reason, earlier) = match admission::judge(transaction, &meta, &candidate, self.skew)? {
             Finding::Stale => return Ok(Admission::Stale),
             Finding::Refused { reason, earlier } => (DecisionOutcome::Refuse, Some(reason), earlier),
@@ -194,6 +223,7 @@ impl SqliteLedger {
         let reservation = match reason {
             Some(_) => None,
             None => {
+                fill.has_room()?;
                 let sequence = rows::head(transaction)?.map_or(0, |(sequence, _)| sequence).saturating_add(1);
                 admission::reserve(transaction, &candidate, sequence)?;
                 Some(admission::reservation_of(&candidate)?)
@@ -201,18 +231,24 @@ impl SqliteLedger {
         };
         remembered::learn(transaction, &candidate.learned, candidate.now)?;
         let verdict = Verdict { outcome, reason, earlier: earlier.clone(), reservation };
+        if let Some(reason) = reason {
+            let refused = Refused {
+                peer: &candidate.body.peer,
+                has_mandate: true,
+                holder: Some(&candidate.holder),
+                reason: Some(reason),
+            };
+            let report = self.refuse(transaction, prepared, verdict, &refused, fill, candidate.now)?;
+            return Ok(Admission::Refused { reason, earlier, report: Box::new(report) });
+        }
         let (recorded, report) = self.append(transaction, prepared, verdict)?;
-        let report = Box::new(report);
-        Ok(match reason {
-            None => Admission::Admitted(recorded, report),
-            Some(reason) => Admission::Refused { reason, earlier, report },
-        })
+        Ok(Admission::Admitted(recorded, Box::new(report)))
     }
 
     fn record_within(
         &self,
         transaction: &Transaction<'_>,
-        Recording { verdict, learned, rests_on, now }: Recording,
+        Recording { verdict, peer, has_mandate, holder, reason, learned, rests_on, now }: Recording,
         prepared: Prepared,
     ) -> Result<Option<DecisionReportV1>, LedgerError> {
         if let Some(rests_on) = rests_on
@@ -221,7 +257,44 @@ impl SqliteLedger {
             return Ok(None);
         }
         remembered::learn(transaction, &learned, now)?;
-        Ok(Some(self.append(transaction, prepared, verdict)?.1))
+        let refused = Refused { peer: &peer, has_mandate, holder: holder.as_deref(), reason };
+        let fill = Fill::of(transaction, self.max_bytes)?;
+        Ok(Some(self.refuse(transaction, prepared, verdict, &refused, fill, now)?))
+    }
+
+    /// Records a decision that is no allow: by a row of its own, or by counting it.
+    fn refuse(
+        &self,
+        transaction: &Transaction<'_>,
+        mut prepared: Prepared,
+        verdict: Verdict,
+        refused: &Refused<'_>,
+        fill: Fill,
+        now: Instant,
+    ) -> Result<DecisionReportV1, LedgerError> {
+        // Nobody verified stands in for junk, and anybody can send it. What changed the tables is a row in any case.
+        let junk = refused.holder.is_none();
+        let changed = self.changes.any();
+        let has_row = match fill {
+            _ if changed => true,
+            Fill::Free if junk => match growth::junk_octets(prepared.body_octets()) {
+                Some(octets) => growth::take(transaction, Kind::Junk, refused.peer, octets, now)?,
+                None => false,
+            },
+            Fill::Free => true,
+            Fill::Tight => !junk && refused.has_mandate,
+            Fill::Scarce | Fill::Full => false,
+        };
+        if !has_row {
+            let since = growth::tally(transaction, refused.peer, refused.reason, now)?;
+            return Ok(prepared.counted(verdict, since));
+        }
+        fill.has_room()?;
+        if let Some(evidence) = &mut prepared.evidence {
+            let kind = if junk { Kind::JunkEvidence } else { Kind::RefusedEvidence };
+            growth::keep_evidence(transaction, evidence, kind, refused.holder.unwrap_or(refused.peer), now)?;
+        }
+        Ok(self.append(transaction, prepared, verdict)?.1)
     }
 
     /// Appends a report with all that its transaction changed so far, which must be all that it changes.
