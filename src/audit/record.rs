@@ -215,9 +215,18 @@ pub enum Event {
         archive: Digest,
         /// The state of the tables after that row, by its digest.
         state: Digest,
+        /// How many message ids were reserved after that row, and not pruned.
+        reserved: u64,
+        /// The floor after that row, where there was one: RFC 3339 in UTC with microseconds.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        floor: Option<String>,
+        /// The key that signed checkpoints after that row, where there was one, as a did:key.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
         /// The key that signed, as a did:key.
         public_key: String,
-        /// Its Ed25519 signature over the JCS form of the members above, the ledger's id and its domain, in base64url.
+        /// Its Ed25519 signature in base64url, over the JCS form of this event without the signature (`archived`), the
+        /// ledger's `domain` and its `ledgerId`.
         signature: String,
     },
     /// Evidence was erased; its digests stay.

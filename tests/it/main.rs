@@ -40,6 +40,7 @@ mod reading;
 mod refresh;
 mod replay;
 mod response;
+mod retention;
 mod review_command;
 mod status;
 mod support;

@@ -5,7 +5,9 @@
 
 use super::retention::{own_evidence, pruned_through, unreadable};
 use super::{Meta, SqliteLedger, rows, states, stored};
-use crate::audit::{CheckpointSigner, Event, Record, RowChange, is_signed_by};
+use crate::audit::{
+    CheckpointSigner, DecisionOutcome, Event, Record, RowChange, is_signed_by, recorded_text,
+};
 use crate::ledger::chain::{ChainVerifier, Identity, Row, first_link};
 use crate::ledger::{LedgerError, reader};
 use crate::message::Digest;
@@ -62,8 +64,8 @@ struct Beginning {
     from: u64,
     /// The hash that row `from` follows.
     previous_hash: Digest,
-    /// The state of the tables before row `from`.
-    state: Vec<RowChange>,
+    /// What the rows before row `from` left.
+    before: Left,
 }
 
 const VERSION: &str = "LedgerArchiveV1";
@@ -76,6 +78,73 @@ enum Line {
     State { digest: Digest, rows: Vec<RowChange> },
     Evidence { digest: Digest, octets: String },
     End { through: u64, row_hash: Digest, state: Digest, evidence: u64 },
+}
+
+/// What rows leave to those that follow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Left {
+    /// The rows of the tables.
+    tables: Vec<RowChange>,
+    /// Message ids that are reserved, and not pruned.
+    reserved: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    floor: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+}
+
+/// The same while rows are followed.
+#[derive(Debug)]
+struct Following {
+    tables: State,
+    reserved: u64,
+    floor: Option<Instant>,
+    key: Option<String>,
+}
+
+impl Following {
+    fn after(Left { tables, reserved, floor, key }: &Left) -> Result<Self, LedgerError> {
+        let floor = floor.as_deref().map(instant).transpose()?;
+        Ok(Self { tables: State::of(tables), reserved: *reserved, floor, key: key.clone() })
+    }
+
+    fn left(&self) -> Left {
+        let floor = self.floor.map(recorded_text);
+        Left { tables: self.tables.rows(), reserved: self.reserved, floor, key: self.key.clone() }
+    }
+
+    fn follow(&mut self, record: &Record) -> Result<(), LedgerError> {
+        match record {
+            Record::Decision(report) => {
+                self.reserved += u64::from(report.envelope.outcome == DecisionOutcome::Allow);
+            }
+            Record::Event(event) => match &event.event {
+                Event::Pruned { reservations, floor, .. } => {
+                    self.reserved = self.reserved.saturating_sub(*reservations);
+                    self.floor = self.floor.max(Some(instant(floor)?));
+                }
+                Event::FloorRaised { floor } | Event::Migrated { floor: Some(floor), .. } => {
+                    self.floor = self.floor.max(Some(instant(floor)?));
+                }
+                Event::Key { public_key, .. } => self.key = Some(public_key.clone()),
+                _ => {}
+            },
+        }
+        self.tables.follow(record.changes());
+        Ok(())
+    }
+
+    /// The tables are what a migration found.
+    fn begin_anew(&mut self, rows: &[RowChange]) {
+        self.tables = State::of(rows);
+        let messages = rows.iter().filter(|row| row.table == "messages").count();
+        self.reserved = u64::try_from(messages).unwrap_or(u64::MAX);
+    }
+}
+
+fn instant(text: &str) -> Result<Instant, LedgerError> {
+    text.parse().map_err(|_| LedgerError::Unusable("a row names no instant where one must be".into()))
 }
 
 /// The state of the tables that the chain follows row by row.
@@ -194,7 +263,7 @@ impl SqliteLedger {
 /// Removes what was archived, in the transaction of the row that says so.
 fn leave(
     transaction: &Transaction<'_>,
-    Written { archive, state, replaced }: &Written,
+    Written { archive, left, replaced }: &Written,
     mut own: BTreeSet<Digest>,
     seen: u64,
     key: &CheckpointSigner,
@@ -219,30 +288,40 @@ fn leave(
     for digest in replaced {
         transaction.execute("DELETE FROM states WHERE digest = ?1", (digest.as_bytes(),))?;
     }
-    states::write(transaction, state)?;
+    states::write(transaction, &left.tables)?;
     let public_key = key.public_key();
-    let statement = archive_statement(archive, &public_key)?;
-    let event = Event::Archived {
+    let mut event = Event::Archived {
         through: archive.through,
         row_hash: archive.row_hash,
         archive: archive.digest,
         state: archive.state,
+        reserved: left.reserved,
+        floor: left.floor.clone(),
+        key: left.key.clone(),
         public_key,
-        signature: key.signature_over(statement.as_bytes()),
+        signature: String::new(),
     };
+    let statement = statement(&Meta::read(transaction)?.identity(), &event)?;
+    if let Event::Archived { signature, .. } = &mut event {
+        *signature = key.signature_over(statement.as_bytes());
+    }
     Ok(((), Some(event)))
 }
 
-/// What the key signs of an archive, in JCS form.
-pub(in crate::ledger) fn archive_statement(
-    archive: &Archive,
-    public_key: &str,
-) -> Result<String, LedgerError> {
-    rows::jcs_text(&json!({
-        "archive": archive.digest, "domain": archive.domain, "ledgerId": archive.ledger_id,
-        "publicKey": public_key, "rowHash": archive.row_hash, "state": archive.state,
-        "through": archive.through, "version": VERSION,
-    }))
+/// Whether what a row says of an archive of this ledger is signed by the key that it names.
+pub(in crate::ledger) fn is_signed(identity: &Identity<'_>, event: &Event) -> bool {
+    let Event::Archived { public_key, signature, .. } = event else { return false };
+    statement(identity, event)
+        .is_ok_and(|statement| is_signed_by(public_key, statement.as_bytes(), signature))
+}
+
+/// What the key signs of an archive: what the row says of it, and of which ledger, in JCS form.
+fn statement(identity: &Identity<'_>, event: &Event) -> Result<String, LedgerError> {
+    let mut said = json!({ "archived": event, "domain": identity.domain, "ledgerId": identity.ledger_id });
+    if let Some(archived) = said.get_mut("archived").and_then(|archived| archived.as_object_mut()) {
+        archived.remove("signature");
+    }
+    rows::jcs_text(&said)
 }
 
 /// The last anchor of a ledger: the row that its first row follows. `None`: nothing was archived.
@@ -250,6 +329,9 @@ pub(in crate::ledger) struct Anchor {
     pub(in crate::ledger) through: u64,
     pub(in crate::ledger) row_hash: Digest,
     pub(in crate::ledger) state: Digest,
+    pub(in crate::ledger) reserved: u64,
+    pub(in crate::ledger) floor: Option<String>,
+    pub(in crate::ledger) key: Option<String>,
 }
 
 /// What the first row of a ledger follows, where rows were archived.
@@ -271,7 +353,13 @@ pub(in crate::ledger) fn anchor(connection: &Connection) -> Result<Option<Anchor
     let missing = LedgerError::ChainBroken { sequence: 1, problem: "it is missing" };
     let Some(text) = text else { return Err(missing) };
     let Ok(Record::Event(event)) = Record::read(&text) else { return Err(missing) };
-    let Event::Archived { through, row_hash, archive, state, public_key, signature } = event.event else {
+    if !is_signed(&Meta::read(connection)?.identity(), &event.event) {
+        return Err(LedgerError::ChainBroken {
+            sequence: event.envelope.sequence,
+            problem: "the archive that it names is not signed by its key",
+        });
+    }
+    let Event::Archived { through, row_hash, state, reserved, floor, key, .. } = event.event else {
         return Err(missing);
     };
     if stored(through)?.checked_add(1) != Some(first) {
@@ -280,26 +368,7 @@ pub(in crate::ledger) fn anchor(connection: &Connection) -> Result<Option<Anchor
             problem: "it is missing",
         });
     }
-    let meta = Meta::read(connection)?;
-    let identity = meta.identity();
-    let said = Archive {
-        ledger_id: identity.ledger_id.to_owned(),
-        domain: identity.domain.to_owned(),
-        from: 0,
-        through,
-        row_hash,
-        state,
-        evidence: 0,
-        digest: archive,
-    };
-    let statement = archive_statement(&said, &public_key)?;
-    if !is_signed_by(&public_key, statement.as_bytes(), &signature) {
-        return Err(LedgerError::ChainBroken {
-            sequence: event.envelope.sequence,
-            problem: "the archive that it names is not signed by its key",
-        });
-    }
-    Ok(Some(Anchor { through, row_hash, state }))
+    Ok(Some(Anchor { through, row_hash, state, reserved, floor, key }))
 }
 
 /// The state that the ledger's first row begins with.
@@ -313,6 +382,12 @@ fn kept_state(connection: &Connection, digest: Digest) -> Result<Vec<RowChange>,
     }
 }
 
+/// What there is before the first row.
+fn first_left(identity: &Identity<'_>) -> Result<Left, LedgerError> {
+    let floor = identity.first_floor_us.map(super::micros_text).transpose()?;
+    Ok(Left { tables: states::first()?, reserved: 0, floor, key: None })
+}
+
 /// Writes an archive file, durably, and gives the states that it took along.
 fn write_file(
     transaction: &Transaction<'_>,
@@ -322,13 +397,15 @@ fn write_file(
 ) -> Result<Written, LedgerError> {
     let meta = Meta::read(transaction)?;
     let identity = meta.identity();
-    let (from, previous, mut state, mut replaced) = match anchor(transaction)? {
+    let (from, previous, before, mut replaced) = match anchor(transaction)? {
         Some(anchor) => {
-            let state = State::of(&kept_state(transaction, anchor.state)?);
-            (anchor.through.saturating_add(1), anchor.row_hash, state, BTreeSet::from([anchor.state]))
+            let tables = kept_state(transaction, anchor.state)?;
+            let before = Left { tables, reserved: anchor.reserved, floor: anchor.floor, key: anchor.key };
+            (anchor.through.saturating_add(1), anchor.row_hash, before, BTreeSet::from([anchor.state]))
         }
-        None => (1, first_link(&identity)?, State::default(), BTreeSet::new()),
+        None => (1, first_link(&identity)?, first_left(&identity)?, BTreeSet::new()),
     };
+    let mut following = Following::after(&before)?;
     let mut file = NewFile::create(to)?;
     file.line(&Beginning {
         version: VERSION.to_owned(),
@@ -338,7 +415,7 @@ fn write_file(
         first_high_water: identity.first_high_water_us.map(|micros| micros.to_string()),
         from,
         previous_hash: previous,
-        state: state.rows(),
+        before,
     })?;
     let mut verifier = ChainVerifier::after(from.saturating_sub(1), previous);
     reader::each_row(transaction, from, |row: Row| {
@@ -351,12 +428,11 @@ fn write_file(
         file.line(&Line::Row { sequence, row_hash, report: row.report })?;
         if let (Some(digest), true) = (named, begins_anew(&record)) {
             let rows = kept_state(transaction, digest)?;
-            state = State::of(&rows);
+            following.begin_anew(&rows);
             file.line(&Line::State { digest, rows })?;
         }
         replaced.extend(named);
-        state.follow(record.changes());
-        Ok::<_, LedgerError>(())
+        following.follow(&record)
     })?;
     let (last, row_hash) = verifier.head();
     if last != through || through < from {
@@ -376,7 +452,7 @@ fn write_file(
             evidence += 1;
         }
     }
-    let (rows, state) = (state.rows(), state.digest()?);
+    let (left, state) = (following.left(), following.tables.digest()?);
     file.line(&Line::End { through, row_hash, state, evidence })?;
     let digest = file.finish()?;
     let archive = Archive {
@@ -389,14 +465,14 @@ fn write_file(
         evidence,
         digest,
     };
-    Ok(Written { archive, state: rows, replaced })
+    Ok(Written { archive, left, replaced })
 }
 
 /// What was written to a file and is to leave the ledger.
 struct Written {
     archive: Archive,
-    /// The state of the tables after the last row.
-    state: Vec<RowChange>,
+    /// What the last row left.
+    left: Left,
     /// The states that the rows name.
     replaced: BTreeSet<Digest>,
 }
@@ -462,14 +538,16 @@ pub fn verify_archive(path: &Path) -> Result<Archive, LedgerError> {
         first_floor_us: micros(&begin.first_floor)?,
         first_high_water_us: micros(&begin.first_high_water)?,
     };
-    if begin.from == 1 && (begin.previous_hash != first_link(&identity)? || !begin.state.is_empty()) {
+    if begin.from == 1
+        && (begin.previous_hash != first_link(&identity)? || begin.before != first_left(&identity)?)
+    {
         return Err(LedgerError::ChainBroken {
             sequence: 1,
             problem: "it does not follow the row before it",
         });
     }
     let mut verifier = ChainVerifier::after(begin.from.saturating_sub(1), begin.previous_hash);
-    let mut state = State::of(&begin.state);
+    let mut following = Following::after(&begin.before)?;
     let (mut found, mut awaited) = (0_u64, None);
     while let Some(line) = lines.next::<Line>()? {
         match line {
@@ -479,15 +557,13 @@ pub fn verify_archive(path: &Path) -> Result<Archive, LedgerError> {
                 let decision_id = Record::read(&report).map_err(|_| broken)?.id().to_owned();
                 let row = Row { sequence, decision_id, previous_hash, row_hash, report };
                 let record = verifier.follow(&row)?;
-                match named_state(&record).filter(|_| begins_anew(&record)) {
-                    Some(digest) => awaited = Some(digest),
-                    None => state.follow(record.changes()),
-                }
+                following.follow(&record)?;
+                awaited = named_state(&record).filter(|_| begins_anew(&record));
             }
             Line::State { digest, rows }
                 if awaited.take() == Some(digest) && Digest::of(rows::jcs_text(&rows)?) == digest =>
             {
-                state = State::of(&rows);
+                following.begin_anew(&rows);
             }
             Line::Evidence { digest, octets } if awaited.is_none() => {
                 if STANDARD.decode(octets).ok().map(Digest::of) != Some(digest) {
@@ -498,7 +574,7 @@ pub fn verify_archive(path: &Path) -> Result<Archive, LedgerError> {
                 found += 1;
             }
             Line::End { through, row_hash, state: said, evidence } if awaited.is_none() => {
-                let ends_so = verifier.head() == (through, row_hash) && state.digest()? == said;
+                let ends_so = verifier.head() == (through, row_hash) && following.tables.digest()? == said;
                 if !ends_so || evidence != found || lines.next::<Line>()?.is_some() {
                     return Err(lines.other());
                 }

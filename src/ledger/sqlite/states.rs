@@ -1,16 +1,29 @@
 //! The state of the tables at one row, kept where the rows before it do not say it: at a migration, and at an archive.
 
-use super::changes::{RESERVED, TRACKED, digests_of_row};
+use super::changes::{RESERVED, TRACKED, Tracked, digests_of_row};
 use crate::audit::RowChange;
 use crate::ledger::LedgerError;
 use crate::message::Digest;
-use rusqlite::Transaction;
+use rusqlite::{Connection, Transaction};
 
 /// Keeps the state of all tables that decisions rest on, and gives its digest.
 pub(super) fn keep(transaction: &Transaction<'_>) -> Result<Digest, LedgerError> {
+    write(transaction, &of(transaction, TRACKED.iter().chain(&RESERVED))?)
+}
+
+/// The state of the tracked tables of a ledger that was just made.
+pub(super) fn first() -> Result<Vec<RowChange>, LedgerError> {
+    of(&super::schema::model()?, &TRACKED)
+}
+
+/// The rows of tables, in order.
+fn of<'a>(
+    connection: &Connection,
+    tables: impl IntoIterator<Item = &'a Tracked>,
+) -> Result<Vec<RowChange>, LedgerError> {
     let mut state: Vec<RowChange> = Vec::new();
-    for tracked in TRACKED.iter().chain(&RESERVED) {
-        let mut statement = transaction.prepare(&format!(
+    for tracked in tables {
+        let mut statement = connection.prepare(&format!(
             "SELECT {} FROM {} ORDER BY {}",
             tracked.columns.join(", "),
             tracked.table,
@@ -23,7 +36,7 @@ pub(super) fn keep(transaction: &Transaction<'_>) -> Result<Digest, LedgerError>
         }
     }
     state.sort_unstable();
-    write(transaction, &state)
+    Ok(state)
 }
 
 /// Keeps a state.

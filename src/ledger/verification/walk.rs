@@ -8,6 +8,7 @@ use crate::audit::{
     is_signed_by, reservation_digest,
 };
 use crate::ledger::chain::{ChainVerifier, Row, first_link};
+use crate::ledger::sqlite::archive::is_signed;
 use crate::ledger::sqlite::changes::TRACKED;
 use crate::ledger::sqlite::checkpoints::is_due;
 use crate::ledger::{LedgerError, MAX_ROW_BYTES};
@@ -303,19 +304,29 @@ impl<'a> Walk<'a> {
             let Some(Ok(Record::Event(event))) = row.get_ref(0)?.as_str().ok().map(Record::read) else {
                 continue;
             };
-            if let Event::Archived { through: of, row_hash, state, .. } = event.event
+            if let Event::Archived { through: of, row_hash, state, reserved, floor, key, .. } = event.event
                 && of == through
             {
-                anchor = Some((row_hash, state));
+                anchor = Some((row_hash, state, reserved, floor, key));
             }
         }
-        let (Some((row_hash, state)), Some(_)) = (anchor, previous) else {
+        let (Some((row_hash, state, reserved, floor, key)), Some(_)) = (anchor, previous) else {
             // The walk names the rows that are missing.
             return Ok(());
         };
         self.chain = ChainVerifier::after(through, row_hash);
         self.anchor = Some((through, row_hash));
         self.take_state(state, connection)?;
+        self.said.reserved = i64::try_from(reserved).unwrap_or(i64::MAX);
+        self.raise_floor(through, floor.as_ref());
+        if let Some(key) = key {
+            if !self.known_keys.is_empty() && !self.known_keys.contains(&key) {
+                let problem = "the key in force after the archived rows is none of those that are known";
+                self.found.find(REPORTS, None, through, problem);
+            }
+            self.found.keys.push(shown::text(&key));
+            self.key = Some(key);
+        }
         self.said.stated_before = through.saturating_add(1);
         self.said.pruned_through = u64::try_from(self.meta.pruned_through).unwrap_or(0).min(through);
         self.found.notes.push(format!("rows 1 to {through} left for an archive, and are not verified here"));
@@ -561,6 +572,14 @@ impl<'a> Walk<'a> {
                 if self.anchor.is_none_or(|(of, _)| of <= *through) {
                     self.scratch.state_named(*state, number)?;
                 }
+                if !is_signed(&self.meta.identity(), &event.event) {
+                    self.found.find(
+                        REPORTS,
+                        None,
+                        number,
+                        "its key did not sign what it says of the archive",
+                    );
+                }
                 if self.key.as_ref() != Some(public_key) {
                     self.found.find(
                         REPORTS,
@@ -695,15 +714,6 @@ impl<'a> Walk<'a> {
     fn contradicts(&mut self, checkpoint: &CheckpointV1) -> Option<String> {
         if self.found.row_hash != Some(checkpoint.row_hash) {
             return Some("the row has another hash than the checkpoint signed".to_owned());
-        }
-        if self.key.is_none() && self.meta.is_archived {
-            // The archive's row says which key was in force.
-            let known = self.known_keys;
-            if !known.is_empty() && !known.contains(&checkpoint.public_key) {
-                return Some("the first key is none of those that are known".to_owned());
-            }
-            self.key = Some(checkpoint.public_key.clone());
-            self.found.keys.push(shown::text(&checkpoint.public_key));
         }
         if self.key.as_ref() != Some(&checkpoint.public_key) {
             return Some(format!("{} was not the key in force", shown::text(&checkpoint.public_key)));
