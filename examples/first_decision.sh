@@ -52,6 +52,10 @@ source = "https://me.example/protocols/grant-access"
 
 [ledger]
 path = "ledger.db"
+
+[audit]
+key = "audit-key.json"
+checkpoints = "checkpoints.jsonl"
 EOF
 run ledger init --first
 CHALLENGE=$("$writgate" challenge)
@@ -85,3 +89,12 @@ BOUND=$("$writgate" challenge bind --message draft.json --nonce "$CHALLENGE" --d
     --domain https://me.example/agent --out presentation.json
 "$writgate" message new --id m-2 --intent carol.ttl --protocol "$HASH" --presentation presentation.json --out carol.json
 run decide carol.json --challenge "$CHALLENGE" || true
+
+# Afterwards: what the ledger recorded, whether it is what was written, and whether the same comes out again.
+run audit list
+LAST=$("$writgate" audit list --json | tail -n 1 | sed 's/.*"decisionId":"\([^"]*\)".*/\1/')
+run audit explain "$LAST"
+run audit verify --checkpoints checkpoints.jsonl
+run audit replay --all
+run audit query --name refusals
+run audit report --html audit.html
