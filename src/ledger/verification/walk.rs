@@ -529,9 +529,10 @@ impl<'a> Walk<'a> {
             self.found.find(REPORTS, None, number, "it reserves, and is no allow");
         }
         if let Some(evidence) = envelope.evidence.as_ref().filter(|evidence| evidence.kept) {
-            for digest in [evidence.message, evidence.request, evidence.configuration] {
+            for digest in [evidence.message, evidence.request] {
                 self.scratch.evidence_kept(digest, number)?;
             }
+            self.scratch.configuration_kept(evidence.configuration, number)?;
         }
         Ok(())
     }
