@@ -88,6 +88,7 @@ pub(super) fn read_outside(
         LedgerError::Store(format!("the file of checkpoints cannot be read: {error}"))
     };
     let mut reader = BufReader::new(File::open(path).map_err(unreadable)?);
+    let mut is_of_none = true;
     for line in 1.. {
         let mut octets = Vec::new();
         let read =
@@ -116,6 +117,7 @@ pub(super) fn read_outside(
                     found.find("outside", name, None, "it is a checkpoint of another ledger or domain");
                     continue;
                 }
+                is_of_none = false;
                 scratch.put_outside(line, checkpoint.number, &text)?;
             }
             (_, Some(_)) => {
@@ -128,6 +130,9 @@ pub(super) fn read_outside(
             }
             (_, None) => found.find("outside", name, None, "it is no checkpoint of this version's form"),
         }
+    }
+    if is_of_none {
+        found.notes.push("the file of checkpoints has none of this ledger, and shows nothing".to_owned());
     }
     Ok(())
 }

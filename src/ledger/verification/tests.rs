@@ -793,6 +793,9 @@ fn a_checkpoint_outside_that_was_cut_off_does_not_run_into_the_next() {
     let verified = verify(&folder.file(), &options).unwrap();
     holds(&verified);
     assert!(verified.notes.iter().any(|note| note.contains("cut off while it was written")), "{verified:?}");
+    fs::write(self::outside(&folder), "").unwrap();
+    let emptied = verify(&folder.file(), &options).unwrap();
+    assert!(emptied.notes.iter().any(|note| note.contains("shows nothing")), "{emptied:?}");
     // A line that says nothing, and that no other follows, may have been the one that counts.
     fs::write(self::outside(&folder), "{\"ledgerId\":\n").unwrap();
     assert!(matches!(ledger.compare_with_checkpoints(), Err(LedgerError::Unusable(_))));
