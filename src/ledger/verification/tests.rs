@@ -781,13 +781,13 @@ fn a_checkpoint_outside_that_was_cut_off_does_not_run_into_the_next() {
     let folder = Folder::new();
     let ledger = signed(&folder);
     plain(&ledger, "a");
-    ledger.make_checkpoint(at(10)).unwrap().unwrap();
+    ledger.make_checkpoint(at(10)).unwrap();
     // As a full disk leaves it.
     let mut outside = fs::read(self::outside(&folder)).unwrap();
     outside.truncate(outside.len() - 40);
     fs::write(self::outside(&folder), outside).unwrap();
     plain(&ledger, "b");
-    ledger.make_checkpoint(at(20)).unwrap().unwrap();
+    ledger.make_checkpoint(at(20)).unwrap();
     ledger.compare_with_checkpoints().unwrap();
     let options = VerifyOptions { checkpoints: Some(self::outside(&folder)), ..VerifyOptions::default() };
     let verified = verify(&folder.file(), &options).unwrap();
