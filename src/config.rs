@@ -309,7 +309,7 @@ impl ConfigBuilder {
         self
     }
 
-    /// Numbers the configuration; every report names it. Default: 1.
+    /// Numbers the configuration; every report names it. At most 2^53 - 1. Default: 1.
     pub fn with_generation(mut self, generation: u64) -> Self {
         self.config.generation = generation;
         self
@@ -348,6 +348,10 @@ impl ConfigBuilder {
         }
         if config.max_chain_length == 0 {
             return Err(ConfigError::new("max_chain_length", "must be at least 1"));
+        }
+        // Reports are JSON in JCS form, whose numbers are doubles: a larger one would not read back as it is.
+        if config.generation >= 1 << 53 {
+            return Err(ConfigError::new("generation", "must be below 2^53"));
         }
         let raised = config.limits.raised().map_err(|cause| ConfigError::new("limits", cause.to_string()))?;
         if let Some(limit) = raised.first() {
@@ -618,6 +622,8 @@ mod tests {
         assert_wrong(builder().with_max_status_age(TimeDelta::zero()), "max_status_age");
         assert_wrong(builder().with_skew(TimeDelta::seconds(-1)), "skew");
         assert_wrong(builder().with_max_chain_length(0), "max_chain_length");
+        assert!(builder().with_generation((1 << 53) - 1).build().is_ok());
+        assert_wrong(builder().with_generation(1 << 53), "generation");
     }
 
     #[test]

@@ -28,7 +28,7 @@ enum How {
 
 /// What may be masked: what can name a person, or what a peer wrote. Who asked (`peer`), what came of it, and which
 /// papers it rested on always stay.
-const MASKABLE: [(&str, How); 21] = [
+const MASKABLE: [(&str, How); 22] = [
     ("/body/actions", How::Empty),
     ("/body/actor", How::Remove),
     ("/body/actorChain/*/authorizes", How::Remove),
@@ -45,6 +45,8 @@ const MASKABLE: [(&str, How); 21] = [
     ("/body/evidence/expected", How::Remove),
     ("/body/evidence/seen", How::Remove),
     ("/body/holder", How::Remove),
+    // The controller document of a holder is among them.
+    ("/body/inputs", How::Empty),
     ("/body/messageId", How::Remove),
     ("/body/obligations/*/target", How::Remove),
     ("/body/rootPrincipal", How::Remove),

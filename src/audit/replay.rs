@@ -1,7 +1,7 @@
 //! Re-decision: recorded decisions are made again, from what the ledger's file alone holds.
 
 use super::evidence::{EvidenceError, Rebuilder};
-use super::{DecisionReportV1, Record, ReportBody, mask};
+use super::{DecisionOutcome, DecisionReportV1, EvaluationOutcome, Record, ReportBody, mask};
 use crate::engine::evaluate_anew;
 use crate::ledger::{KeptEvidence, LedgerError, LedgerReader};
 use crate::message::Digest;
@@ -63,16 +63,14 @@ pub fn replay<E: From<LedgerError>>(
     // Each row on its own: a read that lasts for ten thousand evaluations would keep a writer's log from being taken in.
     let last = reader.head()?.map_or(0, |(last, _)| last).min(to);
     let mut next = from.max(1);
-    while next <= last {
-        // Rows that left for an archive are not here.
-        if let Some(row) = reader.row(next)?
-            && let Record::Decision(report) = row.record
-        {
+    // From row to row: rows that left for an archive are not here, and a number in the file can be any.
+    while let Some(row) = reader.first_from(next)?.filter(|row| (next..=last).contains(&row.sequence)) {
+        next = row.sequence.saturating_add(1);
+        if let Record::Decision(report) = row.record {
             let redecided = redecide(&report, &mut rebuilder, any_version);
             let decision_id = report.envelope.decision_id.clone();
             visit(Replayed { sequence: row.sequence, decision_id, redecided })?;
         }
-        next = next.saturating_add(1);
     }
     Ok(())
 }
@@ -112,6 +110,20 @@ fn compare(report: &DecisionReportV1, again: ReportBody) -> Redecided {
         },
     }
     let digest = again.to_jcs().ok().map(Digest::of);
+    // What stage 10 made of a grant is not known here; of anything else it makes what it was.
+    let outcome = &report.envelope.outcome;
+    let follows = match again.outcome {
+        EvaluationOutcome::Granted => match outcome {
+            DecisionOutcome::Allow => report.envelope.reason.is_none(),
+            DecisionOutcome::Refuse => report.envelope.reason.is_some(),
+            DecisionOutcome::NotOurs => false,
+        },
+        EvaluationOutcome::Refused => *outcome == DecisionOutcome::Refuse,
+        EvaluationOutcome::NotOurs => *outcome == DecisionOutcome::NotOurs,
+    };
+    if !follows {
+        paths.push("/envelope/outcome".to_owned());
+    }
     // What is not masked, and differs, is named already.
     if paths.is_empty() && (digest.is_none() || digest != report.envelope.body_digest) {
         paths.push("/envelope/bodyDigest".to_owned());

@@ -97,6 +97,19 @@ impl LedgerReader {
         )
     }
 
+    /// The first row from number `sequence` on, where there is one. Its place in the chain is not checked.
+    ///
+    /// # Errors
+    /// [`LedgerError`]
+    pub(crate) fn first_from(&self, sequence: u64) -> Result<Option<LedgerRow>, LedgerError> {
+        let Ok(sequence) = i64::try_from(sequence) else { return Ok(None) };
+        self.one(
+            "SELECT sequence, decision_id, previous_hash, row_hash, report FROM reports
+             WHERE sequence >= ?1 ORDER BY sequence LIMIT 1",
+            sequence,
+        )
+    }
+
     /// The row of a decision or event, by its id.
     ///
     /// # Errors
@@ -175,8 +188,15 @@ pub(super) fn each_row<E: From<LedgerError>>(
         )
         .map_err(failed)?;
     let mut rows = statement.query((i64::try_from(from).unwrap_or(i64::MAX),)).map_err(failed)?;
+    let mut last = None;
     while let Some(row) = rows.next().map_err(failed)? {
-        visit(read(row).map_err(failed)?)?;
+        let row = read(row).map_err(failed)?;
+        // A file whose pages lead back to themselves would give rows for ever.
+        if last.is_some_and(|last| row.sequence <= last) {
+            return Err(E::from(LedgerError::Damaged("the rows are not in order".into())));
+        }
+        last = Some(row.sequence);
+        visit(row)?;
     }
     Ok(())
 }

@@ -117,6 +117,29 @@ impl ConfigurationEvidence {
         let digest = manifest.digest();
         Ok(Self { manifest: digest, blobs: std::iter::once(manifest).chain(documents).collect() })
     }
+
+    /// The documents that a manifest names, by their digests. None, where it is no manifest of this version.
+    pub(crate) fn documents(manifest: &[u8]) -> Vec<Digest> {
+        let Ok(manifest) = serde_json::from_slice::<Manifest>(manifest) else { return Vec::new() };
+        if manifest.version != VERSION {
+            return Vec::new();
+        }
+        let Manifest {
+            protocols,
+            controllers,
+            retrieved_controllers,
+            status_lists,
+            revocations,
+            policies,
+            ..
+        } = manifest;
+        let lists = [controllers, retrieved_controllers, status_lists, revocations, policies];
+        let documents = lists.into_iter().flatten();
+        documents
+            .chain(protocols.into_iter().map(|protocol| protocol.document))
+            .map(|entry| entry.digest)
+            .collect()
+    }
 }
 
 fn manifest(config: &Config, blobs: &mut Vec<Blob>) -> Result<Manifest, serde_json::Error> {

@@ -2,8 +2,8 @@
 //! audit::replay` records ten thousand.
 
 use super::*;
-use crate::audit::evidence::{BlobKind, EvidenceMode, ForReader};
-use crate::audit::{EvaluationOutcome, EvidenceDigests, Mask};
+use crate::audit::evidence::{BlobKind, ConfigurationEvidence, EvidenceMode, ForReader};
+use crate::audit::{EvaluationOutcome, EvidenceDigests, Mask, VerifyOptions, verify};
 use crate::cli::vectors;
 use crate::config::Config;
 use crate::credential::{ChallengeIssuer, IssuedChallenges};
@@ -367,6 +367,86 @@ fn evidence_that_is_altered_swapped_or_erased_is_named() {
     // The other decisions are made again all the same.
     assert!(corpus.after("UPDATE evidence SET octets = NULL WHERE digest = ?1", grant.message, 2).is_equal());
     assert!(corpus.replay().iter().all(|replayed| replayed.redecided.is_equal()));
+}
+
+/// The digests of a manifest, and of the documents that it names.
+fn configuration(corpus: &Corpus) -> Vec<Digest> {
+    let reader = LedgerReader::open(&corpus.file()).unwrap();
+    let manifest = corpus.evidence(0).configuration;
+    let KeptEvidence::Octets(octets) = reader.evidence(manifest).unwrap() else { panic!() };
+    let documents = ConfigurationEvidence::documents(&octets);
+    assert!(documents.len() > 2, "{documents:?}");
+    std::iter::once(manifest).chain(documents).collect()
+}
+
+#[test]
+fn verify_names_a_document_of_a_configuration_that_was_removed() {
+    let corpus = record(3, |config| config);
+    let verified = |file: &Path| verify(file, &VerifyOptions::default()).unwrap();
+    assert!(verified(&corpus.file()).holds(), "{:#?}", verified(&corpus.file()).findings);
+    for digest in configuration(&corpus) {
+        let changed = corpus.folder.file("changed.db");
+        std::fs::copy(corpus.file(), &changed).unwrap();
+        let connection = Connection::open(&changed).unwrap();
+        let gone = connection.execute("DELETE FROM evidence WHERE digest = ?1", (digest.as_bytes(),));
+        assert_eq!(gone.unwrap(), 1);
+        connection.close().unwrap();
+        let found = verified(&changed).findings;
+        assert!(found.iter().any(|finding| finding.table == "evidence"), "{digest}: {found:#?}");
+    }
+}
+
+#[test]
+fn a_message_that_equals_a_document_takes_it_along_into_no_erasure() {
+    let folder = Folder::new();
+    let mut recorder = Recorder::new(&folder.file("ledger.db"), |config| config);
+    recorder.example(0);
+    let document = recorder.config.protocols.iter().next().unwrap().read_from.text.to_string();
+    let (engine, facts) = (&recorder.engine, recorder.world.facts());
+    let sent = engine.decide(MessageInput::Bytes(document.clone().into_bytes()), facts);
+    let evidence = sent.report.envelope.evidence.unwrap();
+    assert!(evidence.kept && evidence.message == Digest::of(&document));
+    let later = noon() + TimeDelta::hours(1);
+    // The first decision's message and request, and the second's request.
+    assert_eq!(recorder.ledger.erase_evidence_before(later, later).unwrap(), 3);
+    let reader = LedgerReader::open(&folder.file("ledger.db")).unwrap();
+    assert_eq!(reader.evidence(evidence.message).unwrap(), KeptEvidence::Octets(document.into_bytes()));
+}
+
+#[test]
+fn an_outcome_that_does_not_follow_from_the_evaluation_differs() {
+    let corpus = record(KINDS, |config| config);
+    let reports = || corpus.decisions.iter().map(|decision| decision.report.clone());
+    for mut report in reports() {
+        let body = report.body.clone();
+        assert_eq!(compare(&report, body.clone()), Redecided::Equal);
+        let was = report.envelope.outcome;
+        report.envelope.outcome = match was {
+            DecisionOutcome::Allow => DecisionOutcome::Refuse,
+            _ => DecisionOutcome::Allow,
+        };
+        assert_eq!(compare(&report, body), Redecided::Differs(vec!["/envelope/outcome".into()]), "{was:?}");
+    }
+}
+
+#[test]
+fn rows_with_any_number_are_gone_through_from_one_to_the_next() {
+    let corpus = record(3, |config| config);
+    Connection::open(corpus.file())
+        .unwrap()
+        .execute_batch(
+            "INSERT INTO reports SELECT 9223372036854775807, 'far', previous_hash, row_hash, report FROM reports
+             ORDER BY sequence DESC LIMIT 1",
+        )
+        .unwrap();
+    let reader = LedgerReader::open(&corpus.file()).unwrap();
+    let mut last = 0;
+    replay(&reader, (1, u64::MAX), false, |replayed| {
+        last = replayed.sequence;
+        Ok::<_, LedgerError>(())
+    })
+    .unwrap();
+    assert_eq!(last, 9_223_372_036_854_775_807);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! The file has a line for each thing, in JCS form: first what it begins with, then every row with the state that it names,
 //! then the evidence that no later row shares, then what it ends with.
 
-use super::retention::{own_evidence, pruned_through, unreadable};
+use super::retention::{of_configurations, own_evidence, pruned_through, unreadable};
 use super::{Meta, SqliteLedger, rows, states, stored};
 use crate::audit::{
     CheckpointSigner, DecisionOutcome, Event, Record, RowChange, is_signed_by, recorded_text,
@@ -227,7 +227,8 @@ impl SqliteLedger {
                 head = row.sequence;
                 Ok::<_, LedgerError>(())
             })?;
-            own.retain(|digest| !evidence_of.contains(digest));
+            let shared = of_configurations(&transaction)?;
+            own.retain(|digest| !evidence_of.contains(digest) && !shared.contains(digest));
             let written = write_file(&transaction, through, to, &own);
             if written.is_err() {
                 // Nothing has left the ledger; what there is of the file is none.

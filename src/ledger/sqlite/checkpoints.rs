@@ -13,7 +13,7 @@ use crate::message::Digest;
 use crate::request::Instant;
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 /// How checkpoints are made.
@@ -24,6 +24,9 @@ pub struct Checkpoints {
     seconds: u64,
     file: Option<PathBuf>,
 }
+
+/// The most that an interval can be: a larger number is not exact in a checkpoint's JSON, and would not read back.
+const MOST: u64 = (1 << 53) - 1;
 
 impl Checkpoints {
     /// Rows between two checkpoints, unless set.
@@ -36,11 +39,11 @@ impl Checkpoints {
         Self { signer, rows: Self::ROWS, seconds: Self::SECONDS, file: None }
     }
 
-    /// The rows and the seconds after which one is made; 0 counts as 1. Time passes with the ledger's rows: where none
+    /// The rows and the seconds after which one is made; 0 counts as 1, and what is above 2^53 - 1 as that. Time passes with the ledger's rows: where none
     /// comes, nothing is left to cover.
     #[must_use]
     pub fn with_interval(self, rows: u64, seconds: u64) -> Self {
-        Self { rows: rows.max(1), seconds: seconds.max(1), ..self }
+        Self { rows: rows.clamp(1, MOST), seconds: seconds.clamp(1, MOST), ..self }
     }
 
     /// A file outside the ledger to which each is appended, a line for each.
@@ -332,13 +335,30 @@ fn unwritable(_: serde_json::Error) -> LedgerError {
     LedgerError::Contradictory("a checkpoint cannot be written as JCS")
 }
 
-/// Appends one line, in one write, durably.
+/// Appends one line, in one write, durably. A line that a full disk or a power cut left without its end gets one first: this
+/// one must not run on from it.
 fn append(file: &Path, text: &str) -> std::io::Result<()> {
+    let line = match ends_within_a_line(file) {
+        true => format!("\n{text}\n"),
+        false => format!("{text}\n"),
+    };
     let mut options = fs::OpenOptions::new();
     options.append(true).create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(file)?;
-    file.write_all(format!("{text}\n").as_bytes())?;
+    file.write_all(line.as_bytes())?;
     file.sync_all()
+}
+
+fn ends_within_a_line(file: &Path) -> bool {
+    let last = || -> std::io::Result<u8> {
+        let mut octet = [0];
+        let mut file = fs::File::open(file)?;
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut octet)?;
+        Ok(u8::from_ne_bytes(octet))
+    };
+    // What is no file, or may not be read, or is empty, has no line to end.
+    fs::metadata(file).is_ok_and(|file| file.is_file()) && last().is_ok_and(|octet| octet != b'\n')
 }

@@ -80,7 +80,8 @@ impl SqliteLedger {
     }
 }
 
-/// The last line of `file` about a ledger. A last line without an end was being written when the power went.
+/// The last line of `file` about a ledger. A last line without an end was being written when the power went. A line that notes
+/// nothing was cut off in the same way where another of this ledger's follows it, which says all that it could have said.
 fn last_of(file: &Path, ledger_id: &str) -> Result<Option<Noted>, LedgerError> {
     let failed = |error: std::io::Error| {
         LedgerError::Store(format!(
@@ -93,20 +94,24 @@ fn last_of(file: &Path, ledger_id: &str) -> Result<Option<Noted>, LedgerError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error)),
     };
-    let (mut last, mut line) = (None, Vec::new());
+    let (mut last, mut line, mut unread) = (None, Vec::new(), false);
     loop {
         line.clear();
         if lines.read_until(b'\n', &mut line).map_err(failed)? == 0 || line.last() != Some(&b'\n') {
-            return Ok(last);
+            return match unread {
+                true => {
+                    Err(LedgerError::Unusable(format!("{}: a line notes no row of a ledger", file.display())))
+                }
+                false => Ok(last),
+            };
         }
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let noted: Noted = serde_json::from_slice(&line).map_err(|_| {
-            LedgerError::Unusable(format!("{}: a line notes no row of a ledger", file.display()))
-        })?;
-        if noted.ledger_id == ledger_id {
-            last = Some(noted);
+        match serde_json::from_slice::<Noted>(&line) {
+            Ok(noted) if noted.ledger_id == ledger_id => (last, unread) = (Some(noted), false),
+            Ok(_) => {}
+            Err(_) => unread = true,
         }
     }
 }

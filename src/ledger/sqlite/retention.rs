@@ -2,6 +2,7 @@
 //! and counts never.
 
 use super::{Meta, SqliteLedger, micros, micros_text, read_u64, stored};
+use crate::audit::evidence::ConfigurationEvidence;
 use crate::audit::{Event, Record};
 use crate::ledger::{LedgerError, reader};
 use crate::message::Digest;
@@ -148,7 +149,9 @@ impl SqliteLedger {
         self.erase(digests, now)
     }
 
-    fn erase(&self, digests: BTreeSet<Digest>, now: Instant) -> Result<usize, LedgerError> {
+    fn erase(&self, mut digests: BTreeSet<Digest>, now: Instant) -> Result<usize, LedgerError> {
+        let shared = of_configurations(&*self.lock_reading()?)?;
+        digests.retain(|digest| !shared.contains(digest));
         // What is erased is overwritten, in the file and in its log.
         self.lock()?.pragma_update(None, "secure_delete", true)?;
         let digests: Vec<Digest> = digests.into_iter().collect();
@@ -235,6 +238,27 @@ pub(super) fn own_evidence(record: &Record) -> Vec<Digest> {
         }
         Record::Event(_) => Vec::new(),
     }
+}
+
+/// The manifests and documents that rows were decided by. They are no decision's own, also where a message has the same
+/// octets: a peer can send a document that is public.
+pub(super) fn of_configurations(connection: &Connection) -> Result<BTreeSet<Digest>, LedgerError> {
+    let mut shared = BTreeSet::new();
+    reader::each_row(connection, 1, |row| {
+        let Record::Decision(report) = Record::read(&row.report).map_err(|_| unreadable())? else {
+            return Ok(());
+        };
+        let Some(evidence) = report.envelope.evidence else { return Ok(()) };
+        if shared.insert(evidence.configuration) {
+            let manifest: Option<Option<Vec<u8>>> = connection
+                .prepare_cached("SELECT octets FROM evidence WHERE digest = ?1")?
+                .query_row((evidence.configuration.as_bytes(),), |row| row.get(0))
+                .optional()?;
+            shared.extend(ConfigurationEvidence::documents(&manifest.flatten().unwrap_or_default()));
+        }
+        Ok::<_, LedgerError>(())
+    })?;
+    Ok(shared)
 }
 
 fn recorded_us(record: &Record) -> Option<i64> {

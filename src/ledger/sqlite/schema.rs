@@ -440,10 +440,15 @@ fn unaltered(connection: &Connection, tables: &[&str]) -> Result<(), LedgerError
     }
 }
 
-/// Every table, index, trigger and view with its text, but for those that SQLite makes itself.
+/// Every table, index, trigger and view with its text, but for what SQLite makes itself: the indexes behind keys, which
+/// have no text, and the statistics of an `ANALYZE`. Whoever edits the schema itself can give any name to anything.
 fn objects(connection: &Connection) -> Result<Vec<(String, String, String)>, LedgerError> {
     let mut statement = connection.prepare(
-        "SELECT type, name, sql FROM sqlite_schema WHERE substr(name, 1, 7) <> 'sqlite_' ORDER BY name",
+        "SELECT type, name, sql FROM sqlite_schema
+         WHERE NOT (type = 'index' AND sql IS NULL AND name GLOB 'sqlite_autoindex_*')
+             AND NOT (type = 'table' AND sql IN ('CREATE TABLE sqlite_stat1(tbl,idx,stat)',
+                 'CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)'))
+         ORDER BY name",
     )?;
     let objects = statement
         .query_map((), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?

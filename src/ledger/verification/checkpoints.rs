@@ -7,6 +7,7 @@ use crate::audit::CheckpointV1;
 use crate::ledger::LedgerError;
 use crate::message::Digest;
 use rusqlite::Connection;
+use serde::de::IgnoredAny;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -87,6 +88,7 @@ pub(super) fn read_outside(
         LedgerError::Store(format!("the file of checkpoints cannot be read: {error}"))
     };
     let mut reader = BufReader::new(File::open(path).map_err(unreadable)?);
+    let mut is_of_none = true;
     for line in 1.. {
         let mut octets = Vec::new();
         let read =
@@ -98,7 +100,7 @@ pub(super) fn read_outside(
         if octets.last() == Some(&b'\n') {
             octets.pop();
         } else {
-            // A power cut may end the file within a line; nothing that is whole can follow it.
+            // A power cut may end the file within a line.
             match u64::try_from(read) {
                 Ok(MAX_CHECKPOINT_BYTES..) => {
                     found.find("outside", name, None, "it is longer than a checkpoint")
@@ -115,15 +117,29 @@ pub(super) fn read_outside(
                     found.find("outside", name, None, "it is a checkpoint of another ledger or domain");
                     continue;
                 }
+                is_of_none = false;
                 scratch.put_outside(line, checkpoint.number, &text)?;
             }
             (_, Some(_)) => {
                 found.find("outside", name, None, "its signature is not that of the key that it names")
             }
+            (Some(text), None) if is_cut_off(&text) => {
+                found
+                    .notes
+                    .push(format!("{name} of the file of checkpoints was cut off while it was written"));
+            }
             (_, None) => found.find("outside", name, None, "it is no checkpoint of this version's form"),
         }
     }
+    if is_of_none {
+        found.notes.push("the file of checkpoints has none of this ledger, and shows nothing".to_owned());
+    }
     Ok(())
+}
+
+/// A text that would go on: a full disk or a power cut ended it, and the next line was written after it.
+fn is_cut_off(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_err_and(|error| error.is_eof()) && text.starts_with('{')
 }
 
 /// Every checkpoint from outside must be in the file as it is. (One that left with archived rows is the archive's.)

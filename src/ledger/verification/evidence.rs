@@ -2,6 +2,7 @@
 
 use super::scratch::{Scratch, Spoken};
 use super::{Stop, Verification, shown};
+use crate::audit::evidence::ConfigurationEvidence;
 use crate::message::Digest;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -16,6 +17,7 @@ pub(super) fn compare(
     scratch: &Scratch,
     found: &mut Verification,
 ) -> Result<(), Stop> {
+    documents(connection, scratch)?;
     let mut statement = connection.prepare(&format!(
         "SELECT evidence.digest, octet_length(octets),
              CASE WHEN octet_length(octets) <= {MAX_EVIDENCE_BYTES} THEN octets END
@@ -31,8 +33,8 @@ pub(super) fn compare(
         let spoken = scratch.evidence_seen(digest)?;
         match (row.get_ref(1)?, row.get_ref(2)?) {
             (ValueRef::Null, _) => match spoken {
-                Some(Spoken { erased: Some(_), .. }) => {}
-                Some(Spoken { kept, erased: None }) => {
+                Some(Spoken { is_erased: true, .. }) => {}
+                Some(Spoken { kept, is_erased: false }) => {
                     found.find(
                         "evidence",
                         name,
@@ -55,10 +57,30 @@ pub(super) fn compare(
             "evidence",
             format!("digest 0x{digest}"),
             sequence,
-            "the row says that it is kept, and it is missing",
+            "the row says that it is kept, or rests on it, and it is missing",
         );
     })?;
     unnamed(connection, scratch, found)
+}
+
+/// The documents of the configurations that rows were decided by are kept with them.
+fn documents(connection: &Connection, scratch: &Scratch) -> Result<(), Stop> {
+    let mut statement = connection.prepare(&format!(
+        "SELECT octets FROM evidence WHERE digest = ?1 AND octet_length(octets) <= {MAX_EVIDENCE_BYTES}"
+    ))?;
+    scratch.each_configuration(|manifest, sequence| {
+        let mut rows = statement.query((manifest.as_bytes(),))?;
+        let Some(row) = rows.next()? else { return Ok(()) };
+        // Octets that are not the manifest's are found where all evidence is compared.
+        let Ok(octets) = row.get_ref(0)?.as_blob() else { return Ok(()) };
+        if Digest::of(octets) != manifest {
+            return Ok(());
+        }
+        for document in ConfigurationEvidence::documents(octets) {
+            scratch.evidence_kept(document, sequence)?;
+        }
+        Ok::<_, Stop>(())
+    })
 }
 
 /// Evidence names further evidence by its digest: a configuration its documents.

@@ -252,10 +252,10 @@ fn integrity(connection: &Connection, found: &mut Verification) -> Result<(), St
     Ok(())
 }
 
-/// A column, or a word in its place where it is longer than any that is written.
+/// A column, or an empty blob in its place where it is longer than any that is written: no column holds one.
 fn bounded(column: &str) -> String {
     format!(
-        "CASE WHEN octet_length({column}) > {MAX_CELL_BYTES} THEN 'longer than any that is written' ELSE {column} END \
+        "CASE WHEN octet_length({column}) > {MAX_CELL_BYTES} THEN x'' ELSE {column} END \
          AS {column}"
     )
 }

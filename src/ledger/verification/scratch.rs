@@ -7,7 +7,9 @@ use rusqlite::{Connection, OptionalExtension};
 
 const TABLES: &str = "\
 CREATE TABLE state (place INTEGER, key BLOB, row BLOB, sequence INTEGER, PRIMARY KEY (place, key)) WITHOUT ROWID;
-CREATE TABLE evidence (digest BLOB PRIMARY KEY, kept INTEGER, erased INTEGER, seen INTEGER) WITHOUT ROWID;
+CREATE TABLE evidence (digest BLOB PRIMARY KEY, kept INTEGER, kept_last INTEGER, erased INTEGER, seen INTEGER)
+    WITHOUT ROWID;
+CREATE TABLE configurations (digest BLOB PRIMARY KEY, sequence INTEGER) WITHOUT ROWID;
 CREATE TABLE mentioned (digest BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE states (digest BLOB PRIMARY KEY, sequence INTEGER) WITHOUT ROWID;
 CREATE TABLE checkpoints (number INTEGER PRIMARY KEY, sequence INTEGER, checkpoint TEXT);
@@ -31,8 +33,8 @@ pub(super) struct Scratch(Connection);
 pub(super) struct Spoken {
     /// The first row that says that it is kept.
     pub(super) kept: Option<u64>,
-    /// The last row that says that it was erased.
-    pub(super) erased: Option<u64>,
+    /// A row says that it was erased, and none after it that it is kept again.
+    pub(super) is_erased: bool,
 }
 
 impl Scratch {
@@ -100,8 +102,9 @@ impl Scratch {
     pub(super) fn evidence_kept(&self, digest: Digest, sequence: u64) -> Result<(), LedgerError> {
         self.0
             .prepare_cached(
-                "INSERT INTO evidence (digest, kept) VALUES (?1, ?2)
-                 ON CONFLICT (digest) DO UPDATE SET kept = coalesce(kept, excluded.kept)",
+                "INSERT INTO evidence (digest, kept, kept_last) VALUES (?1, ?2, ?2)
+                 ON CONFLICT (digest) DO UPDATE SET kept = coalesce(kept, excluded.kept),
+                     kept_last = excluded.kept_last",
             )?
             .execute((digest.as_bytes(), signed(sequence)))?;
         Ok(())
@@ -119,21 +122,49 @@ impl Scratch {
 
     /// What the chain says of evidence that the file has a row of.
     pub(super) fn evidence_seen(&self, digest: Digest) -> Result<Option<Spoken>, LedgerError> {
-        let spoken: Option<(Option<i64>, Option<i64>)> = self
+        let spoken: Option<(Option<i64>, bool)> = self
             .0
-            .prepare_cached("UPDATE evidence SET seen = 1 WHERE digest = ?1 RETURNING kept, erased")?
+            .prepare_cached(
+                "UPDATE evidence SET seen = 1 WHERE digest = ?1
+                 RETURNING kept, erased IS NOT NULL AND erased > coalesce(kept_last, 0)",
+            )?
             .query_row((digest.as_bytes(),), |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
-        Ok(spoken.map(|(kept, erased)| Spoken { kept: kept.map(unsigned), erased: erased.map(unsigned) }))
+        Ok(spoken.map(|(kept, is_erased)| Spoken { kept: kept.map(unsigned), is_erased }))
     }
 
-    /// Evidence that a row says is kept, that none says was erased, and that the file has no row of.
+    /// Notes the manifest of a configuration, by which row `sequence` was decided.
+    pub(super) fn configuration_kept(&self, digest: Digest, sequence: u64) -> Result<(), LedgerError> {
+        self.0
+            .prepare_cached(
+                "INSERT INTO configurations (digest, sequence) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+            )?
+            .execute((digest.as_bytes(), signed(sequence)))?;
+        self.evidence_kept(digest, sequence)
+    }
+
+    /// Each manifest, with the first row that was decided by it.
+    pub(super) fn each_configuration<E: From<LedgerError>>(
+        &self,
+        mut visit: impl FnMut(Digest, u64) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let failed = |error: rusqlite::Error| E::from(LedgerError::from(error));
+        let mut statement = self.0.prepare("SELECT digest, sequence FROM configurations").map_err(failed)?;
+        let mut rows = statement.query(()).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let digest = Digest::from_bytes(row.get(0).map_err(failed)?);
+            visit(digest, unsigned(row.get(1).map_err(failed)?))?;
+        }
+        Ok(())
+    }
+
+    /// Evidence that a row says is kept, and that the file has no row of: what was erased leaves one.
     pub(super) fn each_missing_evidence(
         &self,
         mut visit: impl FnMut(Digest, u64),
     ) -> Result<(), LedgerError> {
         let mut statement = self.0.prepare(
-            "SELECT digest, kept FROM evidence WHERE kept IS NOT NULL AND erased IS NULL AND seen IS NULL ORDER BY kept",
+            "SELECT digest, kept FROM evidence WHERE kept IS NOT NULL AND seen IS NULL ORDER BY kept",
         )?;
         let mut rows = statement.query(())?;
         while let Some(row) = rows.next()? {

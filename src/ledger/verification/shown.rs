@@ -43,6 +43,7 @@ fn cell(value: ValueRef<'_>) -> String {
             Ok(content) => format!("\"{}\"", text(content)),
             Err(_) => format!("{} octets that are no text", octets.len()),
         },
+        ValueRef::Blob([]) => "empty, or longer than any that is written".to_owned(),
         ValueRef::Blob(octets) if octets.len() <= 32 => {
             octets.iter().fold(String::from("0x"), |mut out, octet| {
                 let _ = write!(out, "{octet:02x}");

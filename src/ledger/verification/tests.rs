@@ -707,6 +707,110 @@ fn altered_tables_are_found() {
     ] {
         names(&whole.after(|file| file.execute_batch(alteration).unwrap()), "file");
     }
+    holds(&whole.after(|file| file.execute_batch("ANALYZE").unwrap()));
+}
+
+#[test]
+fn what_was_put_into_the_schema_under_a_name_of_sqlites_own_is_found() {
+    let whole = Whole::new();
+    for hidden in [
+        "('trigger', 'sqlite_t', 'messages', 0,
+          'CREATE TRIGGER sqlite_t AFTER INSERT ON messages BEGIN DELETE FROM challenges; END')",
+        "('view', 'sqlite_v', 'sqlite_v', 0, 'CREATE VIEW sqlite_v AS SELECT 1')",
+    ] {
+        let done = |file: &Connection| {
+            file.execute_batch(&format!(
+                "PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES {hidden};"
+            ))
+            .unwrap();
+        };
+        names(&whole.after(done), "file");
+        done(&raw(&whole.path()));
+        assert!(reader::LedgerReader::open(&whole.path()).is_err());
+        raw(&whole.path())
+            .execute_batch(
+                "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name GLOB 'sqlite_[tv]';",
+            )
+            .unwrap();
+    }
+}
+
+#[test]
+fn a_cell_that_is_too_long_is_nothing_that_was_written() {
+    let folder = Folder::new();
+    let ledger = folder.ledger();
+    let mut revoked = one_of_each();
+    revoked.ids.insert("longer than any that is written".into());
+    ledger.mark_revoked(&revoked, at(100)).unwrap();
+    drop(ledger);
+    holds(&verify(&folder.file(), &VerifyOptions::default()).unwrap());
+    raw(&folder.file())
+        .execute("UPDATE revoked SET id = hex(zeroblob(5000000)) WHERE id LIKE 'longer than%'", ())
+        .unwrap();
+    names(&verify(&folder.file(), &VerifyOptions::default()).unwrap(), "revoked");
+}
+
+#[test]
+fn what_was_erased_leaves_its_row_and_is_missed_once_it_is_kept_again() {
+    let folder = Folder::new();
+    let ledger = folder.ledger();
+    let keeps = |name: &str, evidence| {
+        let mut candidate = Ask::new(name).candidate();
+        candidate.evidence = Some(evidence);
+        admitted(ledger.admit(candidate)).1.envelope.decision_id
+    };
+    let first = keeps("a", evidence("one"));
+    let verified = || verify(&folder.file(), &VerifyOptions::default()).unwrap();
+    assert_eq!(ledger.erase_evidence_of(&[first], at(100)).unwrap(), 2);
+    holds(&verified());
+    let message = Digest::of("the message of one");
+    let file = raw(&folder.file());
+    file.execute_batch("CREATE TEMP TABLE gone AS SELECT * FROM evidence WHERE octets IS NULL").unwrap();
+    file.execute("DELETE FROM evidence WHERE digest = ?1", (message.as_bytes(),)).unwrap();
+    names(&verified(), "evidence");
+    file.execute("INSERT INTO evidence SELECT * FROM gone WHERE digest = ?1", (message.as_bytes(),)).unwrap();
+    holds(&verified());
+    keeps("b", evidence("one"));
+    holds(&verified());
+    file.execute("UPDATE evidence SET octets = NULL WHERE digest = ?1", (message.as_bytes(),)).unwrap();
+    names(&verified(), "evidence");
+}
+
+#[test]
+fn a_checkpoint_outside_that_was_cut_off_does_not_run_into_the_next() {
+    let folder = Folder::new();
+    let ledger = signed(&folder);
+    plain(&ledger, "a");
+    ledger.make_checkpoint(at(10)).unwrap();
+    // As a full disk leaves it.
+    let mut outside = fs::read(self::outside(&folder)).unwrap();
+    outside.truncate(outside.len() - 40);
+    fs::write(self::outside(&folder), outside).unwrap();
+    plain(&ledger, "b");
+    ledger.make_checkpoint(at(20)).unwrap();
+    ledger.compare_with_checkpoints().unwrap();
+    let options = VerifyOptions { checkpoints: Some(self::outside(&folder)), ..VerifyOptions::default() };
+    let verified = verify(&folder.file(), &options).unwrap();
+    holds(&verified);
+    assert!(verified.notes.iter().any(|note| note.contains("cut off while it was written")), "{verified:?}");
+    fs::write(self::outside(&folder), "").unwrap();
+    let emptied = verify(&folder.file(), &options).unwrap();
+    assert!(emptied.notes.iter().any(|note| note.contains("shows nothing")), "{emptied:?}");
+    // A line that says nothing, and that no other follows, may have been the one that counts.
+    fs::write(self::outside(&folder), "{\"ledgerId\":\n").unwrap();
+    assert!(matches!(ledger.compare_with_checkpoints(), Err(LedgerError::Unusable(_))));
+}
+
+#[test]
+fn an_interval_of_any_length_reads_back() {
+    let folder = Folder::new();
+    let checkpoints = Checkpoints::new(signer(1)).with_interval(u64::MAX, u64::MAX);
+    let ledger = folder.ledger().with_checkpoints(checkpoints, at(0)).unwrap();
+    plain(&ledger, "a");
+    ledger.make_checkpoint(at(10)).unwrap().unwrap();
+    plain(&ledger, "b");
+    drop(ledger);
+    holds(&verify(&folder.file(), &VerifyOptions::default()).unwrap());
 }
 
 /// Takes the types off a table, does something, and puts them on again.

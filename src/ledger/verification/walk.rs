@@ -216,6 +216,16 @@ impl<'a> Walk<'a> {
                 self.found.find(REPORTS, format!("sequence {sequence}"), None, "no row has such a number");
                 continue;
             };
+            if number <= self.found.last_row {
+                // Pages that lead back to themselves would give rows for ever.
+                self.found.find(
+                    REPORTS,
+                    None,
+                    number,
+                    "it comes after rows that follow it; no further row was read",
+                );
+                return Ok(());
+            }
             self.gap_before(number, row.get_ref(2)?);
             let record = self.row(number, row)?;
             self.at_checkpoint_before(number)?;
@@ -529,9 +539,10 @@ impl<'a> Walk<'a> {
             self.found.find(REPORTS, None, number, "it reserves, and is no allow");
         }
         if let Some(evidence) = envelope.evidence.as_ref().filter(|evidence| evidence.kept) {
-            for digest in [evidence.message, evidence.request, evidence.configuration] {
+            for digest in [evidence.message, evidence.request] {
                 self.scratch.evidence_kept(digest, number)?;
             }
+            self.scratch.configuration_kept(evidence.configuration, number)?;
         }
         Ok(())
     }
