@@ -13,7 +13,7 @@ use crate::message::Digest;
 use crate::request::Instant;
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 /// How checkpoints are made.
@@ -147,7 +147,9 @@ impl SqliteLedger {
         let Some(checkpoints) = &self.checkpoints else { return Ok(None) };
         let mut connection = self.lock()?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let covered = last(&transaction)?.map_or(0, |(last, _)| last.sequence);
+        let last = last(&transaction)?.map(|(last, _)| last);
+        self.in_force(last.as_ref())?;
+        let covered = last.map_or(0, |last| last.sequence);
         if rows::head(&transaction)?.is_none_or(|(head, _)| head <= covered) {
             return Ok(None);
         }
@@ -185,18 +187,8 @@ impl SqliteLedger {
         transaction: &Transaction<'_>,
         now: Instant,
     ) -> Result<Option<CheckpointV1>, LedgerError> {
-        let Some((last, _)) = last(transaction)? else {
-            return match &self.checkpoints {
-                None => Ok(None),
-                Some(_) => Err(LedgerError::Unusable("the ledger's checkpoints are gone".into())),
-            };
-        };
-        let Some(checkpoints) = &self.checkpoints else {
-            return Err(LedgerError::Unusable(format!(
-                "the ledger's checkpoints are signed with {}, and that key is not configured",
-                last.public_key
-            )));
-        };
+        let last = last(transaction)?.map(|(last, _)| last);
+        let (Some(checkpoints), Some(last)) = (self.in_force(last.as_ref())?, last) else { return Ok(None) };
         let head = rows::head(transaction)?.map_or(0, |(head, _)| head);
         let due = is_due(&last, head, now)
             || head.saturating_sub(last.sequence) >= checkpoints.rows
@@ -205,6 +197,26 @@ impl SqliteLedger {
             return Ok(None);
         }
         write(transaction, checkpoints, now).map(Some)
+    }
+
+    /// How checkpoints are made where ours is the key of the last one. Another process may have changed the key since the
+    /// file was opened: a checkpoint by the old one would put it in force again.
+    ///
+    /// # Errors
+    /// The ledger has a key that is not at hand, or had one: nothing may be written.
+    fn in_force(&self, last: Option<&CheckpointV1>) -> Result<Option<&Checkpoints>, LedgerError> {
+        match (last, &self.checkpoints) {
+            (None, None) => Ok(None),
+            (None, Some(_)) => Err(LedgerError::Unusable("the ledger's checkpoints are gone".into())),
+            (Some(last), None) => Err(LedgerError::Unusable(format!(
+                "the ledger's checkpoints are signed with {}, and that key is not configured",
+                last.public_key
+            ))),
+            (Some(last), Some(checkpoints)) => match checkpoints.signer.public_key() {
+                ours if ours == last.public_key => Ok(Some(checkpoints)),
+                ours => Err(another_key(&last.public_key, &ours)),
+            },
+        }
     }
 
     /// After a commit: gives a checkpoint to the log, and to the file outside. Where the file cannot be written, decisions go
@@ -332,13 +344,19 @@ fn unwritable(_: serde_json::Error) -> LedgerError {
     LedgerError::Contradictory("a checkpoint cannot be written as JCS")
 }
 
-/// Appends one line, in one write, durably.
+/// Appends one line, in one write, durably. Where a power cut or a full disk left half of a line, it stays by itself.
 fn append(file: &Path, text: &str) -> std::io::Result<()> {
     let mut options = fs::OpenOptions::new();
-    options.append(true).create(true);
+    options.read(true).append(true).create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(file)?;
-    file.write_all(format!("{text}\n").as_bytes())?;
+    let mut end = [b'\n'];
+    if file.metadata()?.len() > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut end)?;
+    }
+    let separator = if end == [b'\n'] { "" } else { "\n" };
+    file.write_all(format!("{separator}{text}\n").as_bytes())?;
     file.sync_all()
 }
