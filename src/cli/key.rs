@@ -103,7 +103,11 @@ pub(super) fn write_secret(path: &Path, text: &str) -> Result<(), Failure> {
         _ => Failure::new(format!("{}: {cause}", path.display())),
     })?;
     writeln!(file, "{text}")?;
-    // What it signs must not outlive it.
+    // What it signs must not outlive it, nor its name.
     file.sync_all()?;
+    #[cfg(unix)]
+    if let Some(folder) = std::fs::canonicalize(path)?.parent() {
+        std::fs::File::open(folder)?.sync_all()?;
+    }
     Ok(())
 }

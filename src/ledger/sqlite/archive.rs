@@ -24,8 +24,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead as _, BufReader, BufWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Octets of one line of an archive that is read: a row as a JSON string, or a piece of evidence in base64.
-const MAX_LINE_BYTES: u64 = 64 << 20;
+/// Octets of one line of an archive. The longest is a state of the tables, which SQLite bounds at 10^9 octets. No line is
+/// written that would not be read again.
+const MAX_LINE_BYTES: u64 = 1 << 30;
 
 /// What an archive file holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -229,7 +230,9 @@ impl SqliteLedger {
             })?;
             let shared = of_configurations(&transaction)?;
             own.retain(|digest| !evidence_of.contains(digest) && !shared.contains(digest));
-            let written = write_file(&transaction, through, to, &own);
+            // Made here, so that what is removed below is never what somebody else had under that name.
+            let file = NewFile::create(to)?;
+            let written = write_file(&transaction, through, file, &own);
             if written.is_err() {
                 // Nothing has left the ledger; what there is of the file is none.
                 let _ = fs::remove_file(to);
@@ -393,7 +396,7 @@ fn first_left(identity: &Identity<'_>) -> Result<Left, LedgerError> {
 fn write_file(
     transaction: &Transaction<'_>,
     through: u64,
-    to: &Path,
+    mut file: NewFile,
     own: &BTreeSet<Digest>,
 ) -> Result<Written, LedgerError> {
     let meta = Meta::read(transaction)?;
@@ -407,7 +410,6 @@ fn write_file(
         None => (1, first_link(&identity)?, first_left(&identity)?, BTreeSet::new()),
     };
     let mut following = Following::after(&before)?;
-    let mut file = NewFile::create(to)?;
     file.line(&Beginning {
         version: VERSION.to_owned(),
         ledger_id: identity.ledger_id.to_owned(),
@@ -498,6 +500,9 @@ impl NewFile {
     fn line(&mut self, line: &impl Serialize) -> Result<(), LedgerError> {
         let mut text = rows::jcs_text(line)?;
         text.push('\n');
+        if text.len() as u64 > MAX_LINE_BYTES {
+            return Err(LedgerError::ReportTooLarge(text.len()));
+        }
         self.hasher.update(&text);
         self.file.write_all(text.as_bytes()).map_err(|error| failed(&self.path, &error))
     }

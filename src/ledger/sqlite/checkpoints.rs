@@ -150,7 +150,9 @@ impl SqliteLedger {
         let Some(checkpoints) = &self.checkpoints else { return Ok(None) };
         let mut connection = self.lock()?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let covered = last(&transaction)?.map_or(0, |(last, _)| last.sequence);
+        let last = last(&transaction)?.map(|(last, _)| last);
+        self.in_force(last.as_ref())?;
+        let covered = last.map_or(0, |last| last.sequence);
         if rows::head(&transaction)?.is_none_or(|(head, _)| head <= covered) {
             return Ok(None);
         }
@@ -188,18 +190,8 @@ impl SqliteLedger {
         transaction: &Transaction<'_>,
         now: Instant,
     ) -> Result<Option<CheckpointV1>, LedgerError> {
-        let Some((last, _)) = last(transaction)? else {
-            return match &self.checkpoints {
-                None => Ok(None),
-                Some(_) => Err(LedgerError::Unusable("the ledger's checkpoints are gone".into())),
-            };
-        };
-        let Some(checkpoints) = &self.checkpoints else {
-            return Err(LedgerError::Unusable(format!(
-                "the ledger's checkpoints are signed with {}, and that key is not configured",
-                last.public_key
-            )));
-        };
+        let last = last(transaction)?.map(|(last, _)| last);
+        let (Some(checkpoints), Some(last)) = (self.in_force(last.as_ref())?, last) else { return Ok(None) };
         let head = rows::head(transaction)?.map_or(0, |(head, _)| head);
         let due = is_due(&last, head, now)
             || head.saturating_sub(last.sequence) >= checkpoints.rows
@@ -208,6 +200,26 @@ impl SqliteLedger {
             return Ok(None);
         }
         write(transaction, checkpoints, now).map(Some)
+    }
+
+    /// How checkpoints are made where ours is the key of the last one. Another process may have changed the key since the
+    /// file was opened: a checkpoint by the old one would put it in force again.
+    ///
+    /// # Errors
+    /// The ledger has a key that is not at hand, or had one: nothing may be written.
+    fn in_force(&self, last: Option<&CheckpointV1>) -> Result<Option<&Checkpoints>, LedgerError> {
+        match (last, &self.checkpoints) {
+            (None, None) => Ok(None),
+            (None, Some(_)) => Err(LedgerError::Unusable("the ledger's checkpoints are gone".into())),
+            (Some(last), None) => Err(LedgerError::Unusable(format!(
+                "the ledger's checkpoints are signed with {}, and that key is not configured",
+                last.public_key
+            ))),
+            (Some(last), Some(checkpoints)) => match checkpoints.signer.public_key() {
+                ours if ours == last.public_key => Ok(Some(checkpoints)),
+                ours => Err(another_key(&last.public_key, &ours)),
+            },
+        }
     }
 
     /// After a commit: gives a checkpoint to the log, and to the file outside. Where the file cannot be written, decisions go
@@ -335,30 +347,19 @@ fn unwritable(_: serde_json::Error) -> LedgerError {
     LedgerError::Contradictory("a checkpoint cannot be written as JCS")
 }
 
-/// Appends one line, in one write, durably. A line that a full disk or a power cut left without its end gets one first: this
-/// one must not run on from it.
+/// Appends one line, in one write, durably. Where a power cut or a full disk left half of a line, it stays by itself.
 fn append(file: &Path, text: &str) -> std::io::Result<()> {
-    let line = match ends_within_a_line(file) {
-        true => format!("\n{text}\n"),
-        false => format!("{text}\n"),
-    };
     let mut options = fs::OpenOptions::new();
-    options.append(true).create(true);
+    options.read(true).append(true).create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(file)?;
-    file.write_all(line.as_bytes())?;
-    file.sync_all()
-}
-
-fn ends_within_a_line(file: &Path) -> bool {
-    let last = || -> std::io::Result<u8> {
-        let mut octet = [0];
-        let mut file = fs::File::open(file)?;
+    let mut end = [b'\n'];
+    if file.metadata()?.len() > 0 {
         file.seek(SeekFrom::End(-1))?;
-        file.read_exact(&mut octet)?;
-        Ok(u8::from_ne_bytes(octet))
-    };
-    // What is no file, or may not be read, or is empty, has no line to end.
-    fs::metadata(file).is_ok_and(|file| file.is_file()) && last().is_ok_and(|octet| octet != b'\n')
+        file.read_exact(&mut end)?;
+    }
+    let separator = if end == [b'\n'] { "" } else { "\n" };
+    file.write_all(format!("{separator}{text}\n").as_bytes())?;
+    file.sync_all()
 }

@@ -48,8 +48,8 @@ impl Kind {
     }
 
     /// For everybody together. Two junk reports a second show what an attack is made of, and a day at 256 KiB a minute is
-    /// 360 MiB. Evidence is a message of up to 1 MiB: one of that size, or many of a usual one. A step is a row of about a
-    /// kilobyte.
+    /// 360 MiB. Evidence is the size of its message, ten to thirty KiB as a rule; of a junk message that is larger than one
+    /// peer's share, digests suffice. A step is a row of about a kilobyte.
     pub(in crate::ledger) const fn in_all(self) -> Allowance {
         match self {
             Self::Junk => Allowance { times: 120, octets: 256 << 10 },

@@ -5,7 +5,7 @@ use crate::audit::{EvidenceDigests, Record, ReportBody};
 use crate::ledger::conformance::{
     Ask, Folder, admitted, at, junk, nowhere, refusal_entry, refused, refused_body, tallies,
 };
-use crate::ledger::{Evidence, KeptEvidence, LedgerReader};
+use crate::ledger::{Evidence, KeptEvidence, Learned, LedgerReader};
 use crate::refusal::Reason;
 use growth::{Fill, Kind};
 
@@ -243,4 +243,35 @@ fn allows_have_the_last_of_the_room_and_an_archive_makes_more() {
     );
     assert_eq!(archived + counted(&ledger), sent);
     ledger.verify_chain().unwrap();
+}
+
+/// A delegate can name ever new status lists, and what a refusal teaches takes a row.
+#[test]
+fn where_room_is_scarce_ever_new_wanted_lists_take_none() {
+    let folder = Folder::new();
+    let ledger = folder.ledger().without_syncing();
+    let wanting = |n: i64| Learned {
+        wanted: [crate::ledger::conformance::list("mallory", &format!("https://mallory.example/{n}"))].into(),
+        ..Learned::default()
+    };
+    let known = ReportBody { holder: Some("mallory".into()), ..refused_body() };
+    let sequence = |ledger: &SqliteLedger, n: i64| {
+        let entry = Entry { learned: wanting(n), ..refusal_entry(&known) };
+        ledger.record(entry).unwrap().unwrap().envelope.sequence
+    };
+    assert_eq!(sequence(&ledger, 0), 1);
+    let max = ledger.used_bytes().unwrap() * 100 / 93;
+    assert_eq!(fill(&ledger, max), Fill::Scarce);
+    let ledger = ledger.with_max_bytes(Some(max));
+    for n in 1..200 {
+        assert_eq!(sequence(&ledger, n), 0);
+    }
+    // A revocation is kept all the same.
+    let revoked = [crate::ledger::conformance::entry("mallory", "l", 7)].into();
+    let entry = Entry { learned: Learned { revoked, ..Learned::default() }, ..refusal_entry(&known) };
+    assert!(ledger.record(entry).unwrap().unwrap().envelope.sequence > 1);
+    let duplicate = Ask::new("m").but(|ask| ask.learned = wanting(200));
+    admitted(Ask::new("m").of(&ledger));
+    assert_eq!(refused(duplicate.of(&ledger)).2.envelope.sequence, 0);
+    assert_eq!(ledger.wanted_lists().unwrap().len(), 1);
 }

@@ -68,8 +68,11 @@ impl SqliteLedger {
     /// [`LedgerError`]: nothing was written, or the checkpoint did not get into its file; then do it again.
     pub fn restored(&self, now: Instant) -> Result<(), LedgerError> {
         self.raise_floor(now)?;
-        let made = self.make_checkpoint(now)?;
-        let (Some(file), Some(made)) = (self.checkpoints_file(), made) else { return Ok(()) };
+        self.make_checkpoint(now)?;
+        // It may have come with the row already, where one was due.
+        let (Some(file), Some(made)) = (self.checkpoints_file(), self.last_checkpoint()?) else {
+            return Ok(());
+        };
         match last_of(file, &made.ledger_id)? {
             Some(noted) if (noted.sequence, noted.row_hash) == (made.sequence, made.row_hash) => Ok(()),
             _ => Err(LedgerError::Store(format!(
@@ -80,8 +83,8 @@ impl SqliteLedger {
     }
 }
 
-/// The last line of `file` about a ledger. A last line without an end was being written when the power went. A line that notes
-/// nothing was cut off in the same way where another of this ledger's follows it, which says all that it could have said.
+/// The last line of `file` about a ledger. A last line without an end was being written when the power went. A broken one
+/// may have been about the ledger: then a later one must be, which says all that it could have said.
 fn last_of(file: &Path, ledger_id: &str) -> Result<Option<Noted>, LedgerError> {
     let failed = |error: std::io::Error| {
         LedgerError::Store(format!(
@@ -94,24 +97,23 @@ fn last_of(file: &Path, ledger_id: &str) -> Result<Option<Noted>, LedgerError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error)),
     };
-    let (mut last, mut line, mut unread) = (None, Vec::new(), false);
+    let (mut last, mut is_broken, mut line) = (None, false, Vec::new());
     loop {
         line.clear();
         if lines.read_until(b'\n', &mut line).map_err(failed)? == 0 || line.last() != Some(&b'\n') {
-            return match unread {
-                true => {
-                    Err(LedgerError::Unusable(format!("{}: a line notes no row of a ledger", file.display())))
-                }
-                false => Ok(last),
-            };
+            break;
         }
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
         match serde_json::from_slice::<Noted>(&line) {
-            Ok(noted) if noted.ledger_id == ledger_id => (last, unread) = (Some(noted), false),
+            Ok(noted) if noted.ledger_id == ledger_id => (last, is_broken) = (Some(noted), false),
             Ok(_) => {}
-            Err(_) => unread = true,
+            Err(_) => is_broken = true,
         }
+    }
+    match is_broken {
+        true => Err(LedgerError::Unusable(format!("{}: a line notes no row of a ledger", file.display()))),
+        false => Ok(last),
     }
 }

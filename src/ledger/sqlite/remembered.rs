@@ -146,7 +146,8 @@ fn accepted(transaction: &Transaction<'_>, key: &ListKey) -> Result<Option<ListM
     rows.next()?.map(|row| mark(row, 0)).transpose()
 }
 
-/// Keeps what an evaluation learned, as far as there is room. What another process knows better stays as it is.
+/// Keeps what an evaluation learned of revocations and lists, as far as there is room. What another process knows better
+/// stays as it is.
 pub(super) fn learn(
     transaction: &Transaction<'_>,
     learned: &Learned,
@@ -159,7 +160,15 @@ pub(super) fn learn(
     if changed {
         moved(transaction)?;
     }
-    keep_lists(transaction, learned, now)?;
+    keep_lists(transaction, learned, now).map(|_| ())
+}
+
+/// Keeps which lists an evaluation wants, as far as there is room.
+pub(super) fn want(
+    transaction: &Transaction<'_>,
+    learned: &Learned,
+    now: Instant,
+) -> Result<(), LedgerError> {
     for key in &learned.wanted {
         learn_wanted(transaction, key, &learned.sponsor.of_issuer(&key.issuer), now)?;
     }
@@ -266,7 +275,7 @@ fn learn_list(
     let number = match held {
         Some(_) => None,
         None if has_room(transaction, sponsor)?
-            || (forget_old_lists(transaction, now)? && has_room(transaction, sponsor)?) =>
+            || (forget_old_lists(transaction, sponsor, now)? && has_room(transaction, sponsor)?) =>
         {
             Some(sponsors::find_or_add(transaction, sponsor)?)
         }
@@ -303,28 +312,48 @@ fn has_room(transaction: &Transaction<'_>, sponsor: &Sponsor) -> Result<bool, Le
     Ok(holdings.leaves_room_for(sponsor, ACCEPTED_PER_SPONSOR, ACCEPTED_IN_ALL))
 }
 
-/// Drops the marks of lists that are older than [`ACCEPTED_FOR_DAYS`] in every respect, and notes how far back that
-/// reaches. True: there were some.
-fn forget_old_lists(transaction: &Transaction<'_>, now: Instant) -> Result<bool, LedgerError> {
+/// Marks that are dropped at once: the row that says so names each, and its sponsor.
+const FORGOTTEN_AT_ONCE: usize = 1_024;
+
+/// Drops marks of lists that are older than [`ACCEPTED_FOR_DAYS`] in every respect, and notes how far back that reaches:
+/// those first that take the room of `sponsor`, its own or those of its kind. True: there were some.
+fn forget_old_lists(
+    transaction: &Transaction<'_>,
+    sponsor: &Sponsor,
+    now: Instant,
+) -> Result<bool, LedgerError> {
     let long_ago = micros(days_before(now, ACCEPTED_FOR_DAYS));
-    // A list without `validFrom` is earlier than any that has it; to have forgotten one is to have forgotten that much.
-    let latest: Option<i64> = transaction
+    let old: Vec<(String, String, i64)> = transaction
         .prepare_cached(
-            "SELECT max(coalesce(valid_from_us, 0)) FROM accepted_lists
-             WHERE accepted_us < ?1 AND coalesce(valid_from_us, 0) < ?1",
+            // A list without `validFrom` is earlier than any that has it; to have forgotten one is to have forgotten that
+            // much.
+            "SELECT issuer, url, coalesce(valid_from_us, 0)
+             FROM accepted_lists LEFT JOIN status_sponsors USING (sponsor)
+             WHERE accepted_us < ?1 AND coalesce(valid_from_us, 0) < ?1
+             ORDER BY coalesce(sponsor, 0) IS NOT ?2, coalesce(delegate = '-', -1) IS NOT ?3, accepted_us
+             LIMIT ?4",
         )?
-        .query_row((long_ago,), |row| row.get(0))?;
-    let Some(latest) = latest else { return Ok(false) };
+        .query_map(
+            (
+                long_ago,
+                sponsors::find(transaction, sponsor)?,
+                sponsor.delegate.is_none(),
+                FORGOTTEN_AT_ONCE as i64,
+            ),
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?
+        .collect::<Result<_, _>>()?;
+    let Some(latest) = old.iter().map(|(.., valid_from)| *valid_from).max() else { return Ok(false) };
     transaction
         .prepare_cached(
             "UPDATE status_memory SET version = version + 1, forgotten_us = max(coalesce(forgotten_us, ?1), ?1)",
         )?
         .execute((latest,))?;
-    transaction
-        .prepare_cached(
-            "DELETE FROM accepted_lists WHERE accepted_us < ?1 AND coalesce(valid_from_us, 0) < ?1",
-        )?
-        .execute((long_ago,))?;
+    let mut forget =
+        transaction.prepare_cached("DELETE FROM accepted_lists WHERE issuer = ?1 AND url = ?2")?;
+    for (issuer, url, _) in &old {
+        forget.execute((issuer, url))?;
+    }
     sponsors::drop_idle(transaction)?;
     Ok(true)
 }

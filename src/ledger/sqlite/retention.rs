@@ -113,7 +113,8 @@ impl SqliteLedger {
     /// reports, and the configuration, which other decisions share, stays whole. Gives how many pieces were erased.
     ///
     /// # Errors
-    /// [`LedgerError::NoSuchDecision`]; [`LedgerError`]: some may have been erased, and rows say which.
+    /// [`LedgerError::NoSuchDecision`]; [`LedgerError`]: some may have been erased, and rows say which. While somebody reads
+    /// the ledger as it was, the file keeps the octets: then it is an error too, and doing it again takes them.
     pub fn erase_evidence_of(&self, decisions: &[String], now: Instant) -> Result<usize, LedgerError> {
         let mut digests = BTreeSet::new();
         {
@@ -173,7 +174,15 @@ impl SqliteLedger {
                 Ok((number, (number > 0).then_some(Event::Erased { digests: gone })))
             })?;
         }
-        self.lock()?.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?;
+        let is_held: bool =
+            self.lock()?.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0))?;
+        if is_held {
+            return Err(LedgerError::Store(
+                "the evidence is erased, but somebody reads the ledger as it was, and the file still has the octets: do \
+                 it again when nobody does"
+                    .into(),
+            ));
+        }
         Ok(erased)
     }
 }

@@ -383,14 +383,18 @@ fn a_ledger_that_was_put_back_is_refused_until_the_operator_says_so() {
 
 #[test]
 fn a_restored_ledger_that_cannot_be_noted_says_so() {
-    let folder = Folder::new();
-    let nowhere = folder.file().with_extension("folder").join("checkpoints");
-    let ledger = folder.ledger().with_checkpoints(checkpoints().with_file(nowhere), at(1_000)).unwrap();
-    admitted(ask("m-1", 1_000).of(&ledger));
-    assert!(matches!(ledger.restored(at(1_100)), Err(LedgerError::Store(_))));
-    // The floor is raised all the same.
-    let behind = ask("m-2", 1_050).but(|ask| ask.now = at(1_100));
-    assert_eq!(refused(behind.of(&ledger)).0, Reason::BeforeLedgerFloor);
+    // Also where the checkpoint comes with the row that raises the floor.
+    for rows in [1_000_000, 1] {
+        let folder = Folder::new();
+        let nowhere = folder.file().with_extension("folder").join("checkpoints");
+        let checkpoints = checkpoints().with_interval(rows, 1_000_000).with_file(nowhere);
+        let ledger = folder.ledger().with_checkpoints(checkpoints, at(1_000)).unwrap();
+        admitted(ask("m-1", 1_000).of(&ledger));
+        assert!(matches!(ledger.restored(at(1_100)), Err(LedgerError::Store(_))), "{rows}");
+        // The floor is raised all the same.
+        let behind = ask("m-2", 1_050).but(|ask| ask.now = at(1_100));
+        assert_eq!(refused(behind.of(&ledger)).0, Reason::BeforeLedgerFloor);
+    }
 }
 
 #[test]
@@ -432,4 +436,83 @@ fn a_floor_that_is_raised_twice_is_the_higher_one() {
         assert_eq!(refused(ask(560).of(&ledger)).0, Reason::BeforeLedgerFloor);
     }
     admitted(ask("m", 600).but(|ask| ask.created = at(561)).of(&ledger));
+}
+
+/// A name that is taken may be that of the archive before, or of the ledger.
+#[test]
+fn an_archive_touches_no_file_that_is_there() {
+    let folder = Folder::new();
+    let ledger = filled(&folder);
+    ledger.prune(at(1_005), at(3_000), AGE).unwrap();
+    let first = folder.file().with_extension("archive");
+    let written = ledger.archive(3, &first, at(3_000)).unwrap();
+    for taken in [first.clone(), folder.file()] {
+        for through in [4, 1_000] {
+            assert!(ledger.archive(through, &taken, at(3_000)).is_err());
+        }
+    }
+    assert_eq!(verify_archive(&first).unwrap(), written);
+    // What is not finished does not stay in the way: row 3 has left already.
+    let second = first.with_extension("second");
+    assert!(ledger.archive(3, &second, at(3_000)).is_err());
+    assert!(!second.exists());
+    ledger.archive(4, &second, at(3_000)).unwrap();
+    drop(ledger);
+    folder.reopened().verify_chain().unwrap();
+}
+
+#[test]
+fn octets_that_a_reader_keeps_in_the_file_are_not_called_erased() {
+    let folder = Folder::new();
+    let ledger = filled(&folder);
+    ledger.lock().unwrap().busy_timeout(std::time::Duration::ZERO).unwrap();
+    let mut reader = Connection::open(folder.file()).unwrap();
+    let view = reader.transaction().unwrap();
+    view.query_row("SELECT count(*) FROM evidence", (), |row| row.get::<_, i64>(0)).unwrap();
+    let held = ledger.erase_evidence_before(at(1_005), at(3_000));
+    assert!(matches!(&held, Err(LedgerError::Store(why)) if why.contains("do it again")), "{held:?}");
+    drop(view);
+    assert_eq!(ledger.erase_evidence_before(at(1_005), at(3_000)).unwrap(), 0);
+    assert_eq!(std::fs::metadata(folder.file().with_extension("sqlite-wal")).unwrap().len(), 0);
+}
+
+/// A power cut, or a full disk, in the middle of a line.
+#[test]
+fn half_a_line_outside_spoils_neither_the_next_nor_the_ledger() {
+    let folder = Folder::new();
+    let outside = folder.file().with_extension("outside");
+    let ledger = folder.ledger().with_checkpoints(checkpoints().with_file(&outside), at(1_000)).unwrap();
+    let whole = std::fs::read_to_string(&outside).unwrap();
+    std::fs::write(&outside, format!("{whole}{}", &whole[..40])).unwrap();
+    admitted(ask("m", 1_000).of(&ledger));
+    ledger.make_checkpoint(at(1_001)).unwrap().unwrap();
+    ledger.compare_with_checkpoints().unwrap();
+    let (_, text) = (ledger, std::fs::read_to_string(&outside).unwrap());
+    assert_eq!(text.lines().count(), 3);
+    // It still is the last line that counts.
+    let older = Folder::new();
+    let other = older.ledger().with_checkpoints(checkpoints().with_file(&outside), at(1_000)).unwrap();
+    other.compare_with_checkpoints().unwrap();
+    std::fs::write(&outside, text + "{\n").unwrap();
+    assert!(matches!(folder.reopened().compare_with(&outside), Err(LedgerError::Unusable(_))));
+}
+
+#[test]
+fn a_key_that_another_process_changed_signs_nothing_more() {
+    let folder = Folder::new();
+    let before = folder.ledger().with_checkpoints(checkpoints(), at(1_000)).unwrap();
+    let new = || CheckpointSigner::new(SigningKey::from_seed([8; 32])).unwrap();
+    let mut other = folder.reopened().with_checkpoints(checkpoints(), at(1_000)).unwrap();
+    other.rotate_key(new(), at(1_001)).unwrap();
+    let rows = other.verify_chain().unwrap();
+    let refused = |error: LedgerError| assert!(matches!(error, LedgerError::Unusable(_)), "{error}");
+    refused(ask("m", 1_002).of(&before).unwrap_err());
+    refused(before.raise_floor(at(1_002)).unwrap_err());
+    refused(before.make_checkpoint(at(1_002)).unwrap_err());
+    assert_eq!(other.verify_chain().unwrap(), rows);
+    admitted(ask("m", 1_002).of(&other));
+    refused(before.make_checkpoint(at(1_003)).unwrap_err());
+    other.make_checkpoint(at(1_003)).unwrap().unwrap();
+    drop((before, other));
+    folder.reopened().with_checkpoints(Checkpoints::new(new()), at(1_004)).unwrap();
 }

@@ -6,7 +6,7 @@ use crate::ledger::conformance::{
     Ask, DOMAIN, Folder, SKEW, admitted, at, entry, ids, list, nowhere, once, one_of_each, refuse_with,
     refused, relies_on,
 };
-use crate::ledger::status_memory::{REVOKED_IN_ALL, WANTED_IN_ALL};
+use crate::ledger::status_memory::{ACCEPTED_IN_ALL, REVOKED_IN_ALL, WANTED_IN_ALL};
 use crate::ledger::{Learned, ListMark, StatusMemory};
 use crate::refusal::Reason;
 use chrono::DateTime;
@@ -555,6 +555,24 @@ fn a_root_principals_own_lists_go_before_those_of_delegates() {
     }
 }
 
+/// One row names whatever a decision changes. So many marks, each of another delegate, would not go into it.
+#[test]
+fn where_the_marks_are_full_no_more_are_forgotten_than_a_row_can_name() {
+    const MARKS: &str = "INSERT INTO accepted_lists
+        SELECT 'did:key:' || n, 'l', NULL, zeroblob(32), high_water_us, sponsor";
+    let folder = Folder::new();
+    let ledger = folder.ledger();
+    fill(&ledger, MARKS, ACCEPTED_IN_ALL, 1);
+    let later = 91 * 86_400;
+    let ask = Ask::new("m").but(|ask| {
+        (ask.now, ask.created, ask.not_after) = (at(later), at(later), at(later));
+        ask.learned = of("carol", "bob", relies_on(Some(later), "a", later));
+    });
+    let report = admitted(ask.of(&ledger)).1;
+    let gone = report.envelope.changes.iter().filter(|change| change.row.is_none()).count();
+    assert_eq!(gone, 2 * 1_024, "marks and those who held them");
+}
+
 #[test]
 fn altered_tables_are_not_opened() {
     for sql in [
@@ -565,6 +583,11 @@ fn altered_tables_are_not_opened() {
         "DROP TABLE revoked_entries",
         "DROP INDEX learned_entries_of_sponsor",
         "CREATE TRIGGER forget AFTER INSERT ON accepted_lists BEGIN DELETE FROM accepted_lists; END",
+        // SQLite refuses the name, but not where its own table of the schema says so.
+        "CREATE TRIGGER forget AFTER INSERT ON messages BEGIN DELETE FROM messages; END;
+         PRAGMA writable_schema = ON;
+         UPDATE sqlite_schema SET name = 'sqlite_forget', sql = replace(sql, 'forget', 'sqlite_forget')
+         WHERE name = 'forget'",
     ] {
         let folder = Folder::new();
         drop(folder.ledger());

@@ -229,7 +229,7 @@ impl SqliteLedger {
                 Some(admission::reservation_of(&candidate)?)
             }
         };
-        remembered::learn(transaction, &candidate.learned, candidate.now)?;
+        learn(transaction, &candidate.learned, outcome, fill, candidate.now)?;
         let verdict = Verdict { outcome, reason, earlier: earlier.clone(), reservation };
         if let Some(reason) = reason {
             let refused = Refused {
@@ -256,9 +256,9 @@ impl SqliteLedger {
         {
             return Ok(None);
         }
-        remembered::learn(transaction, &learned, now)?;
-        let refused = Refused { peer: &peer, has_mandate, holder: holder.as_deref(), reason };
         let fill = Fill::of(transaction, self.max_bytes)?;
+        learn(transaction, &learned, verdict.outcome, fill, now)?;
+        let refused = Refused { peer: &peer, has_mandate, holder: holder.as_deref(), reason };
         Ok(Some(self.refuse(transaction, prepared, verdict, &refused, fill, now)?))
     }
 
@@ -309,6 +309,22 @@ impl SqliteLedger {
         }
         rows::append_decision(transaction, prepared, verdict, self.changes.take())
     }
+}
+
+/// Keeps what was learned. Where room is scarce, a refusal notes no list as wanted: a delegate can name ever new ones, and
+/// what a refusal teaches takes a row. Revocations and marks are kept in any case; what they take is bounded.
+fn learn(
+    transaction: &Transaction<'_>,
+    learned: &Learned,
+    outcome: DecisionOutcome,
+    fill: Fill,
+    now: Instant,
+) -> Result<(), LedgerError> {
+    remembered::learn(transaction, learned, now)?;
+    if outcome == DecisionOutcome::Allow || fill < Fill::Scarce {
+        remembered::want(transaction, learned, now)?;
+    }
+    Ok(())
 }
 
 fn in_doubt() -> LedgerError {
