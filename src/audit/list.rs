@@ -105,6 +105,14 @@ pub fn event(event: &Event) -> String {
             let sum = refusals.iter().fold(0u64, |sum, tally| sum.saturating_add(tally.refusals));
             format!("refusals: {sum} without rows of their own in the minute from {}", plain(minute))
         }
+        Event::Key { public_key, previous: None, .. } => {
+            format!("key: checkpoints are signed with {} from here on", name(public_key))
+        }
+        Event::Key { public_key, previous: Some(previous), .. } => format!(
+            "key: checkpoints are signed with {} from here on, in the place of {}",
+            name(public_key),
+            name(previous)
+        ),
         other => plain(&kind(other)),
     }
 }

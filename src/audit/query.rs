@@ -140,7 +140,7 @@ pub enum QueryError {
     #[error("not a SPARQL query: {0}")]
     Syntax(String),
     /// A parameter that is missing, or that the query does not have.
-    #[error("the parameter {0} is missing, or the query has none of that name")]
+    #[error("the query has no parameter `{0}`, or needs one: --param {0}=VALUE")]
     Parameter(String),
     /// It took too long.
     #[error("the query was ended: it took too long")]
@@ -468,7 +468,10 @@ fn table(variables: &[Variable], rows: &[Vec<Option<Term>>]) -> String {
         text.push_str(padded.join("  ").trim_end());
         text.push('\n');
     }
-    text.push_str(&format!("{} result(s)\n", rows.len()));
+    text.push_str(&match rows.len() {
+        1 => "1 result\n".to_owned(),
+        results => format!("{results} results\n"),
+    });
     text
 }
 

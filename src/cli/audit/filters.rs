@@ -1,18 +1,18 @@
 //! The filters that the reading commands share.
 
 use crate::audit::{DecisionOutcome, Filter};
+use crate::cli::output;
 use crate::refusal::Reason;
 use crate::request::Instant;
-use chrono::NaiveDate;
 
 /// Which rows are read.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct Filters {
     /// Recorded at this instant or later: RFC 3339, or a date in UTC
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = output::day_or_instant)]
     since: Option<Instant>,
     /// Recorded before this instant: RFC 3339, or a date in UTC
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = output::day_or_instant)]
     until: Option<Instant>,
     /// `allow`, `refuse` or `not-ours`
     #[arg(long, value_parser = outcome)]
@@ -55,13 +55,6 @@ impl Filters {
             events: self.events,
         }
     }
-}
-
-fn time(text: &str) -> Result<Instant, String> {
-    if let Ok(day) = text.parse::<NaiveDate>() {
-        return Ok(day.and_time(chrono::NaiveTime::MIN).and_utc());
-    }
-    text.parse().map_err(|_| "neither RFC 3339 nor a date such as 2026-05-01".to_owned())
 }
 
 fn outcome(text: &str) -> Result<DecisionOutcome, String> {

@@ -84,7 +84,7 @@ impl SqliteLedger {
 fn last_of(file: &Path, ledger_id: &str) -> Result<Option<Noted>, LedgerError> {
     let failed = |error: std::io::Error| {
         LedgerError::Store(format!(
-            "{}: the rows noted outside the ledger cannot be read: {error}",
+            "{}: the checkpoints outside the ledger cannot be read: {error}",
             file.display()
         ))
     };
@@ -93,9 +93,10 @@ fn last_of(file: &Path, ledger_id: &str) -> Result<Option<Noted>, LedgerError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error)),
     };
-    let (mut last, mut line) = (None, Vec::new());
+    let (mut last, mut line, mut number) = (None, Vec::new(), 0u64);
     loop {
         line.clear();
+        number = number.saturating_add(1);
         if lines.read_until(b'\n', &mut line).map_err(failed)? == 0 || line.last() != Some(&b'\n') {
             return Ok(last);
         }
@@ -103,7 +104,10 @@ fn last_of(file: &Path, ledger_id: &str) -> Result<Option<Noted>, LedgerError> {
             continue;
         }
         let noted: Noted = serde_json::from_slice(&line).map_err(|_| {
-            LedgerError::Unusable(format!("{}: a line notes no row of a ledger", file.display()))
+            LedgerError::Unusable(format!(
+                "{}: line {number} is no checkpoint; mend the file, or move it away and keep it for an auditor",
+                file.display()
+            ))
         })?;
         if noted.ledger_id == ledger_id {
             last = Some(noted);

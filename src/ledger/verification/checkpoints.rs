@@ -84,7 +84,7 @@ pub(super) fn read_outside(
     found: &mut Verification,
 ) -> Result<(), LedgerError> {
     let unreadable = |error: std::io::Error| {
-        LedgerError::Store(format!("the file of checkpoints cannot be read: {error}"))
+        LedgerError::Store(format!("{}: the file of checkpoints cannot be read: {error}", path.display()))
     };
     let mut reader = BufReader::new(File::open(path).map_err(unreadable)?);
     for line in 1.. {
