@@ -111,8 +111,10 @@ fn quoted(explanation: &Explanation) -> Explanation {
 }
 
 fn story(DecisionReportV1 { body, envelope, .. }: &DecisionReportV1) -> String {
+    let masked = |path: &str| envelope.redacted.iter().any(|redacted| redacted == path);
     let who = match (&body.holder, &body.actor) {
         (Some(holder), _) => name(holder),
+        (None, _) if masked("/body/holder") => "a holder whose name is masked".to_owned(),
         (None, Some(actor)) => format!("{} (whose presentation was not verified)", name(actor)),
         (None, None) => format!("the peer {} (whose presentation was not verified)", name(&body.peer)),
     };
@@ -120,6 +122,7 @@ fn story(DecisionReportV1 { body, envelope, .. }: &DecisionReportV1) -> String {
         true if envelope.outcome == DecisionOutcome::NotOurs => {
             "sent a message that carries nothing of the extension".to_owned()
         }
+        true if masked("/body/actions") => "asked for what is masked".to_owned(),
         true => "sent a message whose actions were not reached".to_owned(),
         false => format!("asked to {}", actions(body)),
     };

@@ -99,7 +99,10 @@ pub fn event(event: &Event) -> String {
         Event::Forgotten { peer, exchanges } => format!("forgotten: {exchanges} exchanges of {}", name(peer)),
         Event::FloorRaised { floor } => format!("floor raised to {}", plain(floor)),
         Event::Pruned { through, reservations, floor } => {
-            format!("pruned: {reservations} reservations up to row {through}, floor {}", plain(floor))
+            format!(
+                "pruned: {reservations} of the message ids up to row {through}, and as many challenges; floor {}",
+                plain(floor)
+            )
         }
         Event::Refusals { minute, refusals } => {
             let sum = refusals.iter().fold(0u64, |sum, tally| sum.saturating_add(tally.refusals));
@@ -113,7 +116,12 @@ pub fn event(event: &Event) -> String {
             name(public_key),
             name(previous)
         ),
-        other => plain(&kind(other)),
+        Event::Archived { through, .. } => format!("archived: rows up to {through} left for a file"),
+        Event::Erased { digests } => match digests.len() {
+            1 => "erased: 1 piece of evidence".to_owned(),
+            pieces => format!("erased: {pieces} pieces of evidence"),
+        },
+        Event::Migrated { from, .. } => format!("migrated: from version {from} of the ledger's file"),
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Exit, Failure, Outcome, key, output};
 use crate::audit::{CheckpointSigner, instant_text};
 use crate::config::{Config, ConfigFile};
 use crate::credential::issue::SigningKey;
-use crate::ledger::{Checkpoints, LedgerError, SqliteLedger};
+use crate::ledger::{LedgerError, SqliteLedger};
 use crate::request::Instant;
 use chrono::TimeDelta;
 use std::fs;
@@ -109,6 +109,11 @@ fn prune(config: &Path, before: &Before) -> Outcome {
     Ok(Exit::Success)
 }
 
+/// Clocks may differ by the skew.
+fn floor_text(now: Instant, config: &Config) -> String {
+    now.checked_add_signed(config.skew()).map(instant_text).unwrap_or_default()
+}
+
 /// The latest instant that may be named, for the next attempt.
 fn too_recent(config: &Config, now: Instant) -> Failure {
     let kept = config.fresh_for() + config.skew() * 3;
@@ -126,7 +131,8 @@ fn restored(config: &Path) -> Outcome {
     let config = file.load(now)?;
     open_unchecked(&file, config.default_domain(), config.skew())?.restored(now)?;
     output::say(format_args!(
-        "presentations made before now are refused: a peer that is refused makes a new one"
+        "presentations made before {} are refused: a peer that is refused makes a new one after that",
+        floor_text(now, &config)
     ));
     Ok(Exit::Success)
 }
@@ -149,7 +155,10 @@ fn init(config: &Path, first: bool) -> Outcome {
     if let Some(checkpoints) = checkpoints {
         ledger = ledger.with_checkpoints(checkpoints, now).map_err(failed)?;
     }
-    let floor = if first { "no floor" } else { "presentations made before now are refused" };
+    let floor = match first {
+        true => "the first of its domain".to_owned(),
+        false => format!("presentations made before {} are refused", floor_text(now, &config)),
+    };
     output::say(format_args!(
         "{}: a ledger for {}; {floor}",
         path.display(),
@@ -176,40 +185,10 @@ pub(super) fn open(file: &ConfigFile, domain: &str, skew: TimeDelta) -> Result<S
     Ok(ledger)
 }
 
-/// The same of which nothing is known yet, with the room that it has and with its key where it has one. Nothing makes a key
-/// here: a ledger that began with another would go on as if nothing had happened.
+/// The same of which nothing is known yet.
 fn open_unchecked(file: &ConfigFile, domain: &str, skew: TimeDelta) -> Result<SqliteLedger, Failure> {
-    let path = file.ledger_path();
-    let ledger = SqliteLedger::open(&path, domain, skew).map_err(|cause| output::no_ledger(&path, &cause))?;
-    let ledger = ledger.with_max_bytes(file.ledger_max_bytes());
-    match checkpoints(file)? {
-        Some(checkpoints) => ledger
-            .with_checkpoints(checkpoints, chrono::Utc::now())
-            .map_err(|cause| Failure::new(format!("{}: {cause}", path.display()))),
-        // Without it, every decision would be refused as one that cannot be recorded.
-        None => match ledger.last_checkpoint()? {
-            None => Ok(ledger),
-            Some(last) => Err(Failure::new(format!(
-                "{}: the ledger's checkpoints are signed with {}, and the configuration names no audit key: set `key` \
-                 under `[audit]` to that key's file",
-                path.display(),
-                last.public_key
-            ))),
-        },
-    }
-}
-
-fn checkpoints(file: &ConfigFile) -> Result<Option<Checkpoints>, Failure> {
-    let Some(path) = file.audit_key_path() else { return Ok(None) };
-    if !path.exists() {
-        return Err(Failure::new(format!(
-            "{}: the audit key is not there; restore it. A key is made only with a new ledger (`writgate ledger init`), \
-             or where `writgate ledger rotate-key --begin` states that a ledger's checkpoints begin now; docs/audit.md \
-             says what to do where it is lost",
-            path.display()
-        )));
-    }
-    Ok(Some(file.checkpoints(key::read_key(&path)?)?))
+    file.open_ledger_unchecked(domain, skew, chrono::Utc::now())
+        .map_err(|cause| output::no_ledger(&file.ledger_path(), &cause))
 }
 
 fn key_for_new_ledger(path: &Path) -> Result<SigningKey, Failure> {

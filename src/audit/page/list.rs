@@ -202,6 +202,7 @@ fn asked(html: &mut Html, report: &DecisionReportV1) {
     if actions.is_empty() {
         html.raw(match report.envelope.outcome {
             DecisionOutcome::NotOurs => "Nothing of the extension",
+            _ if report.envelope.redacted.iter().any(|path| path == "/body/actions") => "Actions are masked",
             _ => "No action was made out",
         });
     }

@@ -87,6 +87,7 @@ pub(super) fn read_outside(
         LedgerError::Store(format!("{}: the file of checkpoints cannot be read: {error}", path.display()))
     };
     let mut reader = BufReader::new(File::open(path).map_err(unreadable)?);
+    let mut compared = 0u64;
     for line in 1.. {
         let mut octets = Vec::new();
         let read =
@@ -116,12 +117,16 @@ pub(super) fn read_outside(
                     continue;
                 }
                 scratch.put_outside(line, checkpoint.number, &text)?;
+                compared = compared.saturating_add(1);
             }
             (_, Some(_)) => {
                 found.find("outside", name, None, "its signature is not that of the key that it names")
             }
             (_, None) => found.find("outside", name, None, "it is no checkpoint of this version's form"),
         }
+    }
+    if compared == 0 {
+        found.notes.push("the file of checkpoints has none of this ledger: it shows nothing".to_owned());
     }
     Ok(())
 }
