@@ -129,7 +129,10 @@ fn issued(issue: &Issue) -> Result<String, Failure> {
     let file = output::read_config(config)?;
     let now = chrono::Utc::now();
     let issuer = file.challenge_issuer()?.ok_or_else(|| {
-        Failure::new(format!("{} has no [challenges]: `writgate challenge key --out FILE` makes the key that it names", config.display()))
+        Failure::new(format!(
+            "{} has no [challenges]: `writgate challenge key --out FILE` makes the key that it names",
+            config.display()
+        ))
     })?;
     let config = file.load(now)?;
     // Nothing is recorded of it, so the server's own ledger is not opened.

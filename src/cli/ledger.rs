@@ -171,7 +171,8 @@ fn init(config: &Path, first: bool) -> Outcome {
 /// The ledger that a configuration names, which must have every row that its checkpoints outside the file name.
 pub(super) fn open(file: &ConfigFile, domain: &str, skew: TimeDelta) -> Result<SqliteLedger, Failure> {
     let ledger = open_unchecked(file, domain, skew)?;
-    if let (Some(path), Some(_)) = (file.checkpoints_path().filter(|path| !path.exists()), ledger.last_checkpoint()?)
+    if let (Some(path), Some(_)) =
+        (file.checkpoints_path().filter(|path| !path.exists()), ledger.last_checkpoint()?)
     {
         eprintln!(
             "writgate: {}: there is no such file, so nothing outside the ledger shows whether this is its newest state; the \

@@ -310,6 +310,15 @@ pub(crate) fn write(path: Option<&Path>, text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Why a new file was not made.
+pub(crate) fn not_made(path: &Path, cause: &std::io::Error) -> Failure {
+    let path = path.display();
+    Failure::new(match cause.kind() {
+        std::io::ErrorKind::AlreadyExists => format!("{path} exists, and is not overwritten"),
+        _ => format!("{path}: {cause}"),
+    })
+}
+
 /// Reads a file, or standard input for `-`.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     if path == Path::new("-") {

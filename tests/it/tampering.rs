@@ -166,7 +166,8 @@ fn who_runs_a_command_is_told_what_is_wrong_with_the_checkpoints_outside() {
     scratch.write("writgate.toml", &CONFIG.replace("checkpoints.jsonl", "nowhere/checkpoints.jsonl"));
     let unwritten = scratch.try_run(&["conversation", "forget", "--peer", "four"]);
     assert!(
-        unwritten.status == 0 && unwritten.stderr.contains("a checkpoint could not be written outside the ledger"),
+        unwritten.status == 0
+            && unwritten.stderr.contains("a checkpoint could not be written outside the ledger"),
         "{}",
         unwritten.stderr
     );

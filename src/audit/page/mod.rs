@@ -309,7 +309,7 @@ fn verdict(html: &mut Html, chain: &Chain) {
         None => html.raw(
             "<p class=\"notice\"><strong>The chain of rows held when this page was written.</strong>Every row follows the \
              one before it by its hash. Whether the last row is the last that there was, only a checkpoint or a number kept \
-             elsewhere tells: <code>writgate audit verify --expect</code>.</p>",
+             elsewhere tells: <code>writgate audit verify --checkpoints</code> or <code>--expect</code>.</p>",
         ),
         Some(problem) => html
             .raw("<p class=\"notice bad\"><strong>The chain of rows does not hold.</strong>")

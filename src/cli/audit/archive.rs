@@ -50,7 +50,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     };
     if through == 0 {
         return Err(Failure::new(
-            "no row is old enough to be archived and was pruned: `writgate ledger prune` comes first".to_owned(),
+            "no row is old enough to be archived and was pruned: `writgate ledger prune` comes first"
+                .to_owned(),
         ));
     }
     say(&ledger.archive(through, to, now)?);

@@ -21,19 +21,19 @@ pub(super) struct Filters {
     #[arg(long, value_parser = reason)]
     reason: Option<Reason>,
     /// Of this transport identity
-    #[arg(long)]
+    #[arg(long, value_name = "TEXT")]
     peer: Option<String>,
     /// By this verified holder
-    #[arg(long)]
+    #[arg(long, value_name = "IRI")]
     holder: Option<String>,
     /// For this root principal
-    #[arg(long)]
+    #[arg(long, value_name = "IRI")]
     root: Option<String>,
     /// On this target
-    #[arg(long)]
+    #[arg(long, value_name = "IRI")]
     target: Option<String>,
     /// In this effective context
-    #[arg(long)]
+    #[arg(long, value_name = "TEXT")]
     context: Option<String>,
     /// Events of the ledger too: revocations, negotiations, pruning, and the rest
     #[arg(long)]
