@@ -68,7 +68,7 @@ fn the_negotiation_example_runs() {
         "active, required until ",
         "client  https://me.example/agent  c-1  ",
         "active, required until ",
-        "ALLOW  row 1",
+        "ALLOW  row 2",
         "REFUSE  UNKNOWN_PROTOCOL",
         "has no response shape",
         "natural language may go on",
