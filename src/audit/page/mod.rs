@@ -1,7 +1,7 @@
 //! The audit page: decisions of a ledger as one HTML file, to be read without a network and without a script.
 //!
 //! It is made for a reader who trusts nobody, of texts that anybody may have sent. So markup is constants of this program
-//! and everything else is escaped ([`escape`]); the page allows itself no script, no request and no style but its own; and
+//! and everything else is escaped (`escape`); the page allows itself no script, no request and no style but its own; and
 //! it says what it was made of, what was left out, and whether the chain held when it was written.
 
 mod decision;
