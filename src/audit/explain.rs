@@ -11,7 +11,7 @@ use crate::engine::{evaluate_anew, explain_anew};
 use crate::explain::{Explanation, Unmet};
 use crate::ledger::{LedgerError, LedgerReader, LedgerRow};
 use crate::message::Digest;
-use crate::refusal::{Evidence, Refusal, Stage};
+use crate::refusal::{Evidence, Reason, Refusal, Stage};
 
 /// Actions that a sentence names.
 const MAX_ACTIONS: usize = 3;
@@ -73,8 +73,13 @@ fn nothing_refused(story: String) -> Explained {
 /// What `Engine::explain` tells of the same request, rebuilt from its evidence; or why it cannot.
 fn reevaluated(reader: &LedgerReader, report: &DecisionReportV1) -> Result<Explanation, String> {
     let DecisionReportV1 { body, envelope, .. } = report;
-    if envelope.reason.is_some() {
-        return Err("the ledger refused, and what it held then is past".to_owned());
+    match envelope.reason {
+        None => {}
+        // Not the ledger: the policies permitted it, and no change of what was asked takes a duty away.
+        Some(Reason::ObligationUnsupported) => {
+            return Err("the policies permitted it, with a duty that this server does not know".to_owned());
+        }
+        Some(_) => return Err("the ledger refused, and what it held then is past".to_owned()),
     }
     // What masking took out of the report must not come back by way of its evidence.
     if !envelope.redacted.is_empty() {
@@ -111,18 +116,18 @@ fn quoted(explanation: &Explanation) -> Explanation {
 }
 
 fn story(DecisionReportV1 { body, envelope, .. }: &DecisionReportV1) -> String {
-    let masked = |path: &str| envelope.redacted.iter().any(|redacted| redacted == path);
     let who = match (&body.holder, &body.actor) {
         (Some(holder), _) => name(holder),
-        (None, _) if masked("/body/holder") => "a holder whose name is masked".to_owned(),
+        // It was verified; who it is, the report does not say.
+        _ if envelope.is_redacted("/body/holder") => "a holder whose name is masked".to_owned(),
         (None, Some(actor)) => format!("{} (whose presentation was not verified)", name(actor)),
         (None, None) => format!("the peer {} (whose presentation was not verified)", name(&body.peer)),
     };
     let asked = match body.actions.is_empty() {
+        true if envelope.is_redacted("/body/actions") => "asked for what is masked".to_owned(),
         true if envelope.outcome == DecisionOutcome::NotOurs => {
             "sent a message that carries nothing of the extension".to_owned()
         }
-        true if masked("/body/actions") => "asked for what is masked".to_owned(),
         true => "sent a message whose actions were not reached".to_owned(),
         false => format!("asked to {}", actions(body)),
     };

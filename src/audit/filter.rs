@@ -1,6 +1,6 @@
 //! Which rows of a ledger a reader asks for. `list`, `export`, `query` and the page share it.
 
-use super::record::{Event, LedgerEventV1, Record};
+use super::record::{Event, LedgerEventV1, Record, RefusalTally};
 use super::report::{DecisionOutcome, DecisionReportV1};
 use crate::refusal::Reason;
 use crate::request::Instant;
@@ -8,7 +8,7 @@ use crate::request::Instant;
 /// Which rows are asked for: those that meet everything which is set. Texts are compared exactly.
 ///
 /// An event has no outcome, holder or target, so a filter on one leaves events out; it has a peer or a context where its
-/// kind has one.
+/// kind has one. Decisions that were only counted have an outcome, a reason and a peer. What was masked meets no filter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Recorded at this instant or later.
@@ -66,32 +66,35 @@ impl Filter {
     }
 
     fn matches_event(&self, event: &LedgerEventV1) -> bool {
-        let nothing_of_a_decision = self.outcome.is_none_or(|outcome| outcome == DecisionOutcome::Refuse)
-            && self.holder.is_none()
-            && self.root.is_none()
-            && self.target.is_none();
+        if self.holder.is_some() || self.root.is_some() || self.target.is_some() {
+            return false;
+        }
         let is = |asked: &Option<String>, value: Option<&str>| {
             asked.as_deref().is_none_or(|asked| value == Some(asked))
         };
-        let said_no = self.outcome.is_none() && self.reason.is_none();
-        nothing_of_a_decision
-            && match &event.event {
-                Event::Negotiated { peer, context, .. } => {
-                    said_no && is(&self.peer, Some(peer)) && is(&self.context, context.as_deref())
-                }
-                Event::Forgotten { peer, .. } => {
-                    said_no && is(&self.peer, Some(peer)) && self.context.is_none()
-                }
-                // Refusals that were counted: of a peer and for a reason, at once.
-                Event::Refusals { refusals, .. } => {
-                    self.context.is_none()
-                        && (refusals.iter().any(|tally| {
-                            is(&self.peer, Some(&tally.peer))
-                                && self.reason.is_none_or(|reason| tally.reason == Some(reason))
-                        }) || (self.peer.is_none() && self.reason.is_none()))
-                }
-                _ => said_no && self.peer.is_none() && self.context.is_none(),
+        let of_no_decision = self.outcome.is_none() && self.reason.is_none();
+        match &event.event {
+            Event::Refusals { refusals, .. } if self.context.is_none() => {
+                refusals.iter().any(|tally| self.matches_tally(tally))
             }
+            Event::Negotiated { peer, context, .. } => {
+                of_no_decision && is(&self.peer, Some(peer)) && is(&self.context, context.as_deref())
+            }
+            Event::Forgotten { peer, .. } => {
+                of_no_decision && is(&self.peer, Some(peer)) && self.context.is_none()
+            }
+            _ => of_no_decision && self.peer.is_none() && self.context.is_none(),
+        }
+    }
+
+    /// Decisions that were counted: of a peer, with an outcome and for a reason, at once.
+    fn matches_tally(&self, RefusalTally { peer, reason, .. }: &RefusalTally) -> bool {
+        let outcome = if reason.is_some() { DecisionOutcome::Refuse } else { DecisionOutcome::NotOurs };
+        // Among those that were not told apart may be anybody: who makes many must not hide one.
+        let may_be = |asked: &String| asked == peer || peer == RefusalTally::OTHERS;
+        self.peer.as_ref().is_none_or(may_be)
+            && self.outcome.is_none_or(|asked| asked == outcome)
+            && self.reason.is_none_or(|asked| *reason == Some(asked))
     }
 }
 
@@ -192,6 +195,25 @@ mod tests {
         assert!(may.matches(&recorded("yesterday")));
     }
 
+    /// What was not ours is no refusal, although it is counted beside them; and a peer is not hidden by its number.
+    #[test]
+    fn counted_decisions_are_found_by_their_outcome_and_where_nobody_was_told_apart() {
+        let counted = |peer: &str, reason| {
+            event(Event::Refusals {
+                minute: "2026-05-01T12:00:00Z".to_owned(),
+                refusals: vec![RefusalTally { peer: peer.to_owned(), reason, refusals: 3 }],
+            })
+        };
+        let rows = [counted("p", None), counted(RefusalTally::OTHERS, Some(Reason::Expired))];
+        let all = || Filter { events: true, ..Filter::default() };
+        let found = |filter: Filter| rows.each_ref().map(|row| u8::from(filter.matches(row)));
+        assert_eq!(found(all()), [1, 1]);
+        assert_eq!(found(Filter { outcome: Some(DecisionOutcome::NotOurs), ..all() }), [1, 0]);
+        assert_eq!(found(Filter { outcome: Some(DecisionOutcome::Refuse), ..all() }), [0, 1]);
+        assert_eq!(found(Filter { peer: Some("p".to_owned()), ..all() }), [1, 1]);
+        assert_eq!(found(Filter { peer: Some("q".to_owned()), ..all() }), [0, 1]);
+    }
+
     #[test]
     fn events_are_read_when_they_are_asked_for() {
         let revoked = event(Event::Revoked { ids: 1, policies: 0, entries: 0, names: Vec::new() });
@@ -221,7 +243,9 @@ mod tests {
         assert_eq!(found(Filter { reason: Some(Reason::Expired), ..all() }), [0, 0, 1, 0]);
         assert_eq!(found(Filter { reason: Some(Reason::Revoked), ..all() }), [0, 0, 0, 0]);
         assert_eq!(found(Filter { outcome: Some(DecisionOutcome::Refuse), ..all() }), [0, 0, 1, 0]);
-        assert_eq!(found(Filter { outcome: Some(DecisionOutcome::Allow), ..all() }), [0, 0, 0, 0]);
+        for outcome in [DecisionOutcome::Allow, DecisionOutcome::NotOurs] {
+            assert_eq!(found(Filter { outcome: Some(outcome), ..all() }), [0, 0, 0, 0]);
+        }
         assert_eq!(found(Filter { holder: text("p"), ..all() }), [0, 0, 0, 0]);
         assert_eq!(
             found(Filter { since: Some("2026-05-02T00:00:00Z".parse().unwrap()), ..all() }),

@@ -107,7 +107,10 @@ impl Graph {
         for (name, hops) in [("hop", &body.chain), ("actor-hop", &body.actor_chain)] {
             for (index, hop) in hops.iter().enumerate() {
                 let through = hops.get(..=index).unwrap_or_default();
-                let delegate = delegate(hops, index, body);
+                // The primary chain ends at whom the actor's own chain, where there is one, comes from.
+                let end = (name == "hop").then(|| body.actor_chain.first()).flatten();
+                let end = end.map(|hop| hop.issuer.as_str()).or(body.holder.as_deref());
+                let delegate = delegate(hops, index, end);
                 self.hop(self.part(name, index), hop, through, delegate);
             }
         }
@@ -206,8 +209,9 @@ impl Graph {
     fn associations(&mut self, body: &ReportBody) {
         let activity = self.activity.clone();
         let actor = body.actor.as_ref().filter(|actor| Some(*actor) != body.holder.as_ref());
-        let acting = [("holder", body.holder.as_ref(), &body.chain), ("actor", actor, &body.actor_chain)];
-        for (index, (role, agent, chain)) in acting.into_iter().enumerate() {
+        for (index, (role, agent)) in
+            [("holder", body.holder.as_ref()), ("actor", actor)].into_iter().enumerate()
+        {
             let Some(agent) = agent else { continue };
             let agent = self.agent(agent);
             self.own(&activity, role, agent.clone());
@@ -216,7 +220,7 @@ impl Graph {
             self.add(&activity, prov::QUALIFIED_ASSOCIATION, part.clone());
             self.add(&part, rdf::TYPE, node(prov::ASSOCIATION));
             self.add(&part, prov::AGENT, agent);
-            if let Some(leaf) = chain.last() {
+            if let Some(leaf) = body.chain.last() {
                 let plan = self.named(&leaf.policy);
                 self.add(&part, prov::HAD_PLAN, plan.clone());
                 self.add(&plan, rdf::TYPE, node(prov::PLAN));
@@ -280,11 +284,11 @@ impl Graph {
     }
 }
 
-/// Whom a hop lets act: who is named, else who made the next hop, else who presents the chain.
-fn delegate<'r>(hops: &'r [HopReport], index: usize, body: &'r ReportBody) -> Option<&'r str> {
+/// Whom a hop lets act: who is named, else who made the next hop, else who stands at the end of the chain.
+fn delegate<'r>(hops: &'r [HopReport], index: usize, end: Option<&'r str>) -> Option<&'r str> {
     let named = hops.get(index).and_then(|hop| hop.authorizes.as_deref());
     let next = hops.get(index.saturating_add(1)).map(|hop| hop.issuer.as_str());
-    named.or(next).or(body.holder.as_deref())
+    named.or(next).or(end)
 }
 
 /// One of the IRIs that we wrote ourselves.

@@ -431,6 +431,77 @@ fn an_explanation_names_who_what_which_mandate_and_what_failed() {
     assert!(allowed.story.ends_with("it was allowed.") && allowed.why.is_none() && allowed.change.is_none());
 }
 
+/// A row as it would be under these rules.
+fn masked(row: &LedgerRow, rules: &[&str]) -> LedgerRow {
+    let mut row = row.clone();
+    let Record::Decision(report) = &mut row.record else { panic!("an event") };
+    let super::Masked { body, redacted } =
+        super::Mask::new(rules).unwrap().apply(&report.body).unwrap().unwrap();
+    (report.body, report.envelope.redacted) = (body, redacted);
+    row
+}
+
+#[test]
+fn what_is_masked_is_never_told_as_what_never_was() {
+    let ledger = TestLedger::new("masked");
+    ledger.allow(1, |body| body.actor_chain.clear());
+    let rules = [
+        "/body/actor",
+        "/body/holder",
+        "/body/actions",
+        "/body/chain/*/authorizes",
+        "/body/chain/*/credential",
+    ];
+    let row = masked(&ledger.rows()[0], &rules);
+    assert_eq!(
+        explanation(&ledger.reader(), &row).unwrap().story,
+        "At 2026-05-01T12:00:01.000Z, a holder whose name is masked asked for what is masked, under the mandate \
+         \"https://alice.example/policy/1\" of \"https://alice.example/#me\" (1 hop); it was allowed."
+    );
+    let shown = show::text(&ledger.reader(), &row).unwrap();
+    assert!(shown.contains("mandates (masked) by policy") && !shown.contains("nobody"), "{shown}");
+    assert!(!prov::statements(&row).iter().any(|quad| quad.predicate.as_str().ends_with("actedOnBehalfOf")));
+}
+
+/// The holder acts for the leaf's delegate by a chain of that one's own, and not for whoever mandated it.
+#[test]
+fn a_masked_delegate_is_not_replaced_by_the_holder_of_another_chain() {
+    let ledger = TestLedger::new("composed");
+    let middle = "https://middle.example/#m";
+    ledger.allow(1, |body| {
+        body.chain[0].authorizes = Some(middle.to_owned());
+        body.actor_chain[0].issuer = middle.to_owned();
+    });
+    let row = &ledger.rows()[0];
+    let acted = |row: &LedgerRow| {
+        let quads = prov::statements(row).into_iter();
+        let acted = quads.filter(|quad| quad.predicate.as_str().ends_with("actedOnBehalfOf"));
+        acted.map(|quad| format!("{} {}", quad.subject, quad.object)).collect::<BTreeSet<_>>()
+    };
+    let expected = BTreeSet::from([
+        "<https://agent.example/#a> <https://middle.example/#m>".to_owned(),
+        "<https://middle.example/#m> <https://alice.example/#me>".to_owned(),
+    ]);
+    assert_eq!(acted(row), expected);
+    assert_eq!(acted(&masked(row, &["/body/chain/*/authorizes"])), expected);
+}
+
+#[test]
+fn a_row_is_shown_although_its_evidence_is_not_what_was_written() {
+    let ledger = TestLedger::new("changed-evidence");
+    ledger.allow(1, |_| ());
+    let mut row = ledger.rows().remove(0);
+    let kept = Digest::of("kept");
+    ledger.ledger.keep(&[super::Blob::new(b"kept".to_vec())]).unwrap();
+    let changed = rusqlite::Connection::open(&ledger.path).unwrap();
+    changed.execute("UPDATE evidence SET octets = x'00'", ()).unwrap();
+    let Record::Decision(report) = &mut row.record else { panic!("an event") };
+    report.envelope.evidence =
+        Some(super::EvidenceDigests { kept: true, message: kept, request: kept, configuration: kept });
+    let shown = show::text(&ledger.reader(), &row).unwrap();
+    assert_eq!(shown.matches("what is kept is not what was written").count(), 3, "{shown}");
+}
+
 /// The worked example's engine, on a ledger file.
 fn engine(name: &str) -> (TestLedger, World, Engine) {
     let world = World::open(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
@@ -471,11 +542,12 @@ fn a_decision_is_not_made_again_where_that_would_mislead_or_unmask() {
     ask.intent.0 = Intent::grant(crate::worked_example::NOTES, "https://eve.example/#me").turtle();
     engine.decide(octets(&ask.message().unwrap()), world.facts());
     let row = ledger.rows().into_iter().find(|row| matches!(row.record, Record::Decision(_))).unwrap();
-    let changes: [(&dyn Fn(&mut super::DecisionReportV1), &str); 5] = [
+    let changes: [(&dyn Fn(&mut super::DecisionReportV1), &str); 6] = [
         (&|report| report.envelope.redacted.push("/body/holder".to_owned()), "the report is masked"),
         (&|report| report.body.engine_version = "0.0.1".to_owned(), "another version of Writgate"),
         (&|report| report.body.reason = Some(Reason::Expired), "comes out otherwise"),
         (&|report| report.envelope.reason = Some(Reason::DuplicateMessage), "the ledger refused"),
+        (&|report| report.envelope.reason = Some(Reason::ObligationUnsupported), "a duty that this server"),
         (&|report| report.envelope.evidence = None, "names no evidence"),
     ];
     for (change, cause) in changes {

@@ -271,11 +271,17 @@ pub struct ExchangeReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RefusalTally {
-    /// The peer; empty for whoever was not authenticated, and `*` for those beyond the number that are counted apart.
+    /// The peer; empty for whoever was not authenticated, and [`Self::OTHERS`] for those beyond the number that are counted
+    /// apart.
     pub peer: String,
     /// The reason. Absent: messages that were not ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
     /// How many.
     pub refusals: u64,
+}
+
+impl RefusalTally {
+    /// In a peer's place: any of those beyond the number that are counted apart.
+    pub const OTHERS: &'static str = "*";
 }

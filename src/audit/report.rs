@@ -243,6 +243,16 @@ pub struct ReportEnvelope {
 }
 
 impl ReportEnvelope {
+    /// What a reader is told of a place that holds nothing: that it was masked, where it was, or else that there was `none`.
+    pub(crate) fn absent<'t>(&self, path: &str, none: &'t str) -> &'t str {
+        if self.is_redacted(path) { "(masked)" } else { none }
+    }
+
+    /// Whether masking removed what stood at a path.
+    pub(crate) fn is_redacted(&self, path: &str) -> bool {
+        self.redacted.iter().any(|redacted| redacted == path)
+    }
+
     /// The envelope of a decision that no row holds: its sequence is 0.
     pub(crate) fn unrecorded(decision_id: String, outcome: DecisionOutcome) -> Self {
         Self {

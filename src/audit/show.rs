@@ -85,8 +85,13 @@ fn decision(page: &mut Page, DecisionReportV1 { body, envelope, .. }: &DecisionR
     page.line("recorded", &envelope.recorded.as_deref().map_or_else(|| "(not kept)".to_owned(), plain));
     outcome(page, body, envelope);
     asked(page, body);
-    page.each("hop", body.chain.iter(), hop);
-    page.each("actor hop", body.actor_chain.iter(), hop);
+    for (label, list, hops) in
+        [("hop", "/body/chain", &body.chain), ("actor hop", "/body/actorChain", &body.actor_chain)]
+    {
+        page.each(label, hops.iter().enumerate().collect::<Vec<_>>().iter(), |(index, hop)| {
+            self::hop(hop, envelope.absent(&format!("{list}/{index}/authorizes"), "nobody by name"))
+        });
+    }
     judged(page, body);
     page.each("stage time", envelope.stage_micros.iter().collect::<Vec<_>>().iter(), |(stage, micros)| {
         format!("{} {micros} us", plain(stage))
@@ -161,15 +166,14 @@ fn asked(page: &mut Page, body: &ReportBody) {
     }
 }
 
-fn hop(hop: &HopReport) -> String {
-    let some = |value: &Option<String>| value.as_deref().map_or_else(|| "nobody by name".to_owned(), name);
+fn hop(hop: &HopReport, nobody: &str) -> String {
     let id = hop.credential.as_deref().map(|id| format!("{} ", name(id))).unwrap_or_default();
     let until =
         hop.valid_until.as_deref().map(|until| format!(", until {}", plain(until))).unwrap_or_default();
     format!(
         "{} mandates {} by policy {} ({}, {}), credential {id}{}{until}",
         name(&hop.issuer),
-        some(&hop.authorizes),
+        hop.authorizes.as_deref().map_or_else(|| nobody.to_owned(), name),
         name(&hop.policy),
         plain(&hop.binding),
         hop.policy_digest,
@@ -218,10 +222,13 @@ fn evidence(page: &mut Page, reader: &LedgerReader, evidence: &EvidenceDigests) 
 
 /// What the ledger has of it. Only digests are shown here: what readers may have of a message is another question.
 fn kept(reader: &LedgerReader, digest: Digest) -> Result<String, LedgerError> {
-    Ok(match reader.evidence(digest)? {
-        KeptEvidence::Octets(octets) => format!("kept, {} octets", octets.len()),
-        KeptEvidence::Erased => "erased".to_owned(),
-        KeptEvidence::Absent => "not kept".to_owned(),
+    Ok(match reader.evidence(digest) {
+        Ok(KeptEvidence::Octets(octets)) => format!("kept, {} octets", octets.len()),
+        Ok(KeptEvidence::Erased) => "erased".to_owned(),
+        Ok(KeptEvidence::Absent) => "not kept".to_owned(),
+        // The row itself can be shown all the same.
+        Err(LedgerError::Unusable(_)) => "what is kept is not what was written".to_owned(),
+        Err(error) => return Err(error),
     })
 }
 

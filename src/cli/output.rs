@@ -292,7 +292,9 @@ pub(crate) fn say(line: std::fmt::Arguments<'_>) {
 /// [`say`], without the line break.
 pub(crate) fn tell(text: std::fmt::Arguments<'_>) {
     use std::io::Write as _;
-    if std::io::stdout().lock().write_fmt(text).is_err() {
+    let mut out = std::io::stdout().lock();
+    // What ends without a line break is still held by then, and nobody hears of an error at the process's end.
+    if out.write_fmt(text).and_then(|()| out.flush()).is_err() {
         std::process::exit(2);
     }
 }

@@ -649,6 +649,12 @@ fn the_command_writes_the_page_whole_or_not_at_all() {
     let text = std::fs::read_to_string(story.scratch.path("page.html")).unwrap();
     assert!(text.starts_with("<!doctype html>") && text.ends_with("</html>\n"));
     assert!(!story.scratch.path("page.html.unfinished").exists());
+    // What somebody put in the way is no way to another file.
+    story.scratch.write("another", "as it was");
+    std::os::unix::fs::symlink(story.scratch.path("another"), story.scratch.path("page.html.unfinished"))
+        .unwrap();
+    story.scratch.run(&["audit", "report", "--ledger", "ledger.db", "--html", "page.html"]);
+    assert_eq!(std::fs::read_to_string(story.scratch.path("another")).unwrap(), "as it was");
     assert_eq!(
         story.scratch.run(&["audit", "report", "--ledger", "ledger.db", "--html", "-"]).lines().next(),
         Some("<!doctype html>")

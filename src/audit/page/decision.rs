@@ -65,9 +65,9 @@ pub(super) fn detail(
     html.raw("</div><div>");
     chain(html, report);
     html.raw("</div></div>");
-    asked(html, body);
-    hops(html, "Chain", &body.chain);
-    hops(html, "Actor's own chain", &body.actor_chain);
+    asked(html, report);
+    hops(html, report, "Chain", "/body/chain", &body.chain);
+    hops(html, report, "Actor's own chain", "/body/actorChain", &body.actor_chain);
     if let Some(turtle) = &body.shacl_report {
         shacl(html, turtle);
     }
@@ -194,7 +194,12 @@ fn chain(html: &mut Html, report: &DecisionReportV1) {
     html.raw("<h4>From the owner to the request</h4>");
     let drawn = picture::draw(report);
     if drawn.as_str().is_empty() {
-        html.raw("<p class=\"soft\">There is no chain to draw: it ended before an owner, a holder or an action was known.</p>");
+        html.raw("<p class=\"soft\">There is no chain to draw: ").raw(
+            match report.envelope.redacted.as_slice() {
+                [] => "it ended before an owner, a holder or an action was known.</p>",
+                _ => "no owner, holder or action is in this report, from which something was masked.</p>",
+            },
+        );
     } else {
         html.raw("<figure tabindex=\"0\" role=\"group\" aria-label=\"Picture of the chain\">")
             .append(&drawn)
@@ -202,7 +207,8 @@ fn chain(html: &mut Html, report: &DecisionReportV1) {
     }
 }
 
-fn asked(html: &mut Html, body: &ReportBody) {
+fn asked(html: &mut Html, report: &DecisionReportV1) {
+    let (body, envelope) = (&report.body, &report.envelope);
     table(
         html,
         "What was asked",
@@ -218,15 +224,15 @@ fn asked(html: &mut Html, body: &ReportBody) {
         html,
         "Attributes that it was judged by",
         &["Attribute", "Where from", "Values"],
-        &body.attributes,
-        |html, attribute| {
+        &numbered(&body.attributes),
+        |html, (attribute, number)| {
             cell(html, &attribute.operand);
             html.raw(if attribute.stated {
                 "<td class=\"p\">stated by the sender</td>"
             } else {
                 "<td class=\"p\">established here</td>"
             });
-            html.raw("<td>");
+            html.raw("<td>").raw(envelope.absent(&format!("/body/attributes/{number}/values"), ""));
             for (value, number) in attribute.values.iter().take(MAX_ROWS).zip(0..) {
                 html.raw(if number > 0 { ", " } else { "" }).value(value);
             }
@@ -234,12 +240,19 @@ fn asked(html: &mut Html, body: &ReportBody) {
             html.raw("</td>");
         },
     );
-    let duties: Vec<_> = body.obligations.iter().collect();
-    table(html, "Duties of the permit", &["Duty", "On target", "By policy"], &duties, |html, duty| {
-        cell(html, &super::short(&duty.action));
-        cell(html, duty.target.as_deref().unwrap_or("-"));
-        cell(html, &duty.policy);
-    });
+    let duties: Vec<_> = body.obligations.iter().zip(0u64..).collect();
+    table(
+        html,
+        "Duties of the permit",
+        &["Duty", "On target", "By policy"],
+        &duties,
+        |html, (duty, number)| {
+            let none = envelope.absent(&format!("/body/obligations/{number}/target"), "-");
+            cell(html, &super::short(&duty.action));
+            cell(html, duty.target.as_deref().unwrap_or(none));
+            cell(html, &duty.policy);
+        },
+    );
     table(
         html,
         "Duties that the caller says are done",
@@ -252,15 +265,17 @@ fn asked(html: &mut Html, body: &ReportBody) {
     );
 }
 
-fn hops(html: &mut Html, title: &'static str, hops: &[HopReport]) {
+fn hops(html: &mut Html, report: &DecisionReportV1, title: &'static str, path: &str, hops: &[HopReport]) {
     let heads = ["Hop", "From", "To", "Credential", "Policy", "Binding", "Valid until"];
-    let numbered: Vec<_> = hops.iter().zip(0u64..).collect();
-    table(html, title, &heads, &numbered, |html, (hop, number)| {
+    table(html, title, &heads, &numbered(hops), |html, (hop, number)| {
+        let absent = |member: &str, none: &'static str| {
+            report.envelope.absent(&format!("{path}/{number}/{member}"), none)
+        };
         html.raw("<td>").number(*number).raw("</td>");
         cell(html, &hop.issuer);
-        cell(html, hop.authorizes.as_deref().unwrap_or("nobody is named"));
+        cell(html, hop.authorizes.as_deref().unwrap_or(absent("authorizes", "nobody is named")));
         html.raw("<td>")
-            .value(hop.credential.as_deref().unwrap_or("without an id"))
+            .value(hop.credential.as_deref().unwrap_or(absent("credential", "without an id")))
             .raw("<br>")
             .digest(&hop.credential_digest);
         html.raw("</td><td>").value(&hop.policy).raw("<br>").digest(&hop.policy_digest).raw("</td>");
@@ -447,6 +462,50 @@ fn more(html: &mut Html, rows: usize) {
     }
 }
 
+fn numbered<T>(items: &[T]) -> Vec<(&T, u64)> {
+    items.iter().zip(0u64..).collect()
+}
+
 fn cell(html: &mut Html, text: &str) {
     html.raw("<td>").value(text).raw("</td>");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::{Mask, Masked, ReportEnvelope, example_body};
+
+    #[test]
+    fn what_is_masked_is_not_said_to_have_been_absent() {
+        let rules = [
+            "/body/actions",
+            "/body/chain/*/authorizes",
+            "/body/chain/*/credential",
+            "/body/actorChain/*/authorizes",
+            "/body/attributes/*/values",
+            "/body/obligations/*/target",
+        ];
+        let mut body = example_body();
+        body.actor_chain.clone_from(&body.chain);
+        body.obligations = body
+            .obligations
+            .into_iter()
+            .map(|duty| crate::decision::Obligation { target: Some("t".to_owned()), ..duty })
+            .collect();
+        let Masked { body, redacted } = Mask::new(rules).unwrap().apply(&body).unwrap().unwrap();
+        let envelope = ReportEnvelope {
+            redacted,
+            ..ReportEnvelope::unrecorded("id".to_owned(), DecisionOutcome::Allow)
+        };
+        let report = DecisionReportV1 { version: DecisionReportV1::VERSION.to_owned(), body, envelope };
+        let (mut tables, drawn) = (Html::default(), picture::draw(&report));
+        asked(&mut tables, &report);
+        hops(&mut tables, &report, "Chain", "/body/chain", &report.body.chain);
+        hops(&mut tables, &report, "Actor's own chain", "/body/actorChain", &report.body.actor_chain);
+        assert_eq!(tables.as_str().matches("(masked)").count(), 5, "{}", tables.as_str());
+        assert_eq!(drawn.as_str().matches("(masked)").count(), 3, "{}", drawn.as_str());
+        for said in ["nobody", "without an id", "<td>-"] {
+            assert!(!tables.as_str().contains(said) && !drawn.as_str().contains(said), "{said}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 //! [`Html`] takes markup only as a constant of this program; everything else passes an escape on its way in. So no text of a
 //! sender, of a paper or of a document's author can become an element, an attribute, a link or a style.
 
+use crate::audit::escape::{code_point, is_unsafe};
 use crate::message::Digest;
 
 /// Characters of one value that are shown. A report cuts most of its texts well before.
@@ -121,20 +122,6 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
     short.push_str("...");
     short.extend(text.chars().skip(length - tail));
     short
-}
-
-fn code_point(character: char) -> String {
-    format!("\\u{{{:x}}}", u32::from(character))
-}
-
-/// Controls, line and paragraph separators, bidirectional and other invisible formatting, tags and noncharacters.
-fn is_unsafe(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
-            | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{fffe}'..='\u{ffff}'
-            | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]

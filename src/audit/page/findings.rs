@@ -7,6 +7,9 @@ use oxttl::TurtleParser;
 
 /// Octets of a report that is read. The engine writes an eighth of it.
 const MAX_OCTETS: usize = 512 << 10;
+/// Results of a report, and objects of one member of a result, that are read. The page shows fewer of either.
+const MAX_RESULTS: usize = 1_000;
+const MAX_OBJECTS: usize = 100;
 /// Steps of one path that are written.
 const MAX_PATH_STEPS: usize = 64;
 
@@ -31,22 +34,24 @@ pub(super) fn read(turtle: &str) -> Option<Vec<Finding>> {
     let mut results = Vec::new();
     for triple in TurtleParser::new().for_slice(turtle) {
         let triple = triple.ok()?;
-        if triple.predicate.as_str().strip_prefix(sh::NS) == Some("result") {
-            results.push(triple.object.clone());
+        // One that is said again is no other result: a report that was not written here would otherwise be told many times.
+        let is_new = graph.insert(&triple);
+        if is_new && triple.predicate.as_str().strip_prefix(sh::NS) == Some("result") {
+            results.push(triple.object);
         }
-        graph.insert(&triple);
     }
+    results.truncate(MAX_RESULTS);
     Some(results.iter().filter_map(|result| finding(&graph, result.as_ref())).collect())
 }
 
 fn finding(graph: &Graph, result: TermRef<'_>) -> Option<Finding> {
     let node = node(result)?;
     let texts = |name: &str| {
-        let mut texts: Vec<_> = objects(graph, node, name).iter().map(|term| plain(*term)).collect();
+        let mut texts: Vec<_> = objects(graph, node, name).take(MAX_OBJECTS).map(plain).collect();
         texts.sort();
         texts.join("; ")
     };
-    let path = objects(graph, node, "resultPath").first().map(|path| path_text(graph, *path));
+    let path = objects(graph, node, "resultPath").next().map(|path| path_text(graph, path));
     Some(Finding {
         focus: texts("focusNode"),
         path: path.unwrap_or_default(),
@@ -58,9 +63,16 @@ fn finding(graph: &Graph, result: TermRef<'_>) -> Option<Finding> {
     })
 }
 
-fn objects<'g>(graph: &'g Graph, subject: NamedOrBlankNodeRef<'g>, name: &str) -> Vec<TermRef<'g>> {
+fn objects<'g>(
+    graph: &'g Graph,
+    subject: NamedOrBlankNodeRef<'g>,
+    name: &str,
+) -> impl Iterator<Item = TermRef<'g>> {
     let predicate = NamedNode::new_unchecked(format!("{}{name}", sh::NS));
-    graph.objects_for_subject_predicate(subject, &predicate).collect()
+    graph
+        .triples_for_subject(subject)
+        .filter(move |triple| triple.predicate == predicate.as_ref())
+        .map(|triple| triple.object)
 }
 
 fn node(term: TermRef<'_>) -> Option<NamedOrBlankNodeRef<'_>> {
@@ -76,6 +88,8 @@ fn plain(term: TermRef<'_>) -> String {
     match term {
         TermRef::NamedNode(iri) => match iri.as_str().strip_prefix(sh::NS) {
             Some(local) => format!("sh:{local}"),
+            // It only looks like one of SHACL's.
+            None if iri.as_str().starts_with("sh:") => format!("<{}>", iri.as_str()),
             None => iri.as_str().to_owned(),
         },
         TermRef::Literal(literal) => literal.value().to_owned(),
@@ -100,12 +114,12 @@ fn path_within(graph: &Graph, path: TermRef<'_>, steps: &mut usize) -> String {
         ("zeroOrOnePath", "", "?"),
     ];
     for (name, before, after) in operators {
-        if let Some(operand) = objects(graph, node, name).first() {
-            return format!("{before}({}){after}", path_within(graph, *operand, steps));
+        if let Some(operand) = objects(graph, node, name).next() {
+            return format!("{before}({}){after}", path_within(graph, operand, steps));
         }
     }
-    match objects(graph, node, "alternativePath").first() {
-        Some(list) => format!("({})", list_text(graph, *list, " | ", steps)),
+    match objects(graph, node, "alternativePath").next() {
+        Some(list) => format!("({})", list_text(graph, list, " | ", steps)),
         None => list_text(graph, path, " / ", steps),
     }
 }
@@ -141,6 +155,20 @@ mod tests {
         assert_eq!(full.path, "https://e.example/a / ^(https://e.example/b)");
         assert_eq!((full.value.as_str(), full.message.as_str()), ("<b>", "too few"));
         assert_eq!(full.constraint, "sh:MinCountConstraintComponent");
+    }
+
+    /// A file that somebody else wrote: one result, named a hundred thousand times, with as many values.
+    #[test]
+    fn a_report_that_repeats_itself_is_told_once() {
+        let turtle = format!(
+            "@prefix sh: <http://www.w3.org/ns/shacl#> . _:a sh:result {} _:r . _:r sh:value {} 0 .",
+            "_:r,".repeat(50_000),
+            (1..30_000).map(|number| format!("{number},")).collect::<String>()
+        );
+        assert!(turtle.len() < MAX_OCTETS);
+        let findings = read(&turtle).unwrap();
+        assert_eq!(findings.len(), 1);
+        assert_eq!(findings[0].value.split("; ").count(), MAX_OBJECTS);
     }
 
     #[test]

@@ -68,7 +68,14 @@ pub(super) fn labels(report: &DecisionReportV1) -> Vec<(Facet, String)> {
 }
 
 /// The filters of a page: each one's choices, the commonest first.
-pub(super) struct Facets(Vec<(Facet, Vec<Choice>)>);
+pub(super) struct Facets(Vec<Choices>);
+
+/// The choices of a filter, and how many more have no button.
+struct Choices {
+    facet: Facet,
+    choices: Vec<Choice>,
+    rarer: usize,
+}
 
 struct Choice {
     label: String,
@@ -89,10 +96,11 @@ impl Facets {
             choices.sort_by(|one, other| {
                 other.decisions.cmp(&one.decisions).then_with(|| one.label.cmp(&other.label))
             });
+            let rarer = choices.len().saturating_sub(MAX_CHOICES);
             choices.truncate(MAX_CHOICES);
             // One choice that every decision has parts nothing.
             let parts = choices.first().is_some_and(|choice| choice.decisions < decisions.len() as u64);
-            parts.then_some((facet, choices))
+            parts.then_some(Choices { facet, choices, rarer })
         });
         Self(facets.collect())
     }
@@ -100,8 +108,8 @@ impl Facets {
     /// The classes of a decision: for each filter, the numbers of its choices.
     pub(super) fn classes(&self, noted: &Noted) -> Vec<(&'static str, usize)> {
         let number = |(facet, label): &(Facet, String)| {
-            let (_, choices) = self.0.iter().find(|(of, _)| of == facet)?;
-            let number = choices.iter().position(|choice| choice.label == *label)?;
+            let of_facet = self.0.iter().find(|choices| choices.facet == *facet)?;
+            let number = of_facet.choices.iter().position(|choice| choice.label == *label)?;
             Some((facet.name().1, number))
         };
         noted.labels.iter().filter_map(number).collect()
@@ -109,7 +117,7 @@ impl Facets {
 
     /// A rule for each choice: what has not its class is not there.
     pub(super) fn rules(&self, style: &mut Html) {
-        for (facet, choices) in &self.0 {
+        for Choices { facet, choices, .. } in &self.0 {
             let letter = facet.name().1;
             for number in 0..choices.len() as u64 {
                 style
@@ -132,7 +140,7 @@ impl Facets {
             "<section class=\"filters-of\" aria-labelledby=\"filters\"><h2 id=\"filters\">Filters</h2><div \
                   class=\"filters\">",
         );
-        for (facet, choices) in &self.0 {
+        for Choices { facet, choices, rarer } in &self.0 {
             let (name, letter) = facet.name();
             html.raw("<fieldset><legend>")
                 .raw(name)
@@ -151,8 +159,8 @@ impl Facets {
                     .number(choice.decisions);
                 html.raw("</b></label>");
             }
-            if choices.len() == MAX_CHOICES {
-                html.raw("<p class=\"soft\">Rarer ones have no button.</p>");
+            if *rarer > 0 {
+                html.raw("<p class=\"soft\">").number(*rarer as u64).raw(" rarer ones have no button.</p>");
             }
             html.raw("</fieldset>");
         }
@@ -201,8 +209,8 @@ fn asked(html: &mut Html, report: &DecisionReportV1) {
     let actions = &report.body.actions;
     if actions.is_empty() {
         html.raw(match report.envelope.outcome {
+            _ if report.envelope.is_redacted("/body/actions") => "What was asked is masked",
             DecisionOutcome::NotOurs => "Nothing of the extension",
-            _ if report.envelope.redacted.iter().any(|path| path == "/body/actions") => "Actions are masked",
             _ => "No action was made out",
         });
     }

@@ -342,10 +342,13 @@ fn filter(html: &mut Html, filter: &Filter) {
     }
 }
 
-/// An IRI by its common prefix, for people.
+/// An IRI by its common prefix, for people. One that only looks like that stands in brackets: `odrl:use` is an IRI too.
 fn short(iri: &str) -> String {
     use crate::vocab::{a2a, acl, odrl, schema};
     let prefixes = [(odrl::NS, "odrl:"), (acl::NS, "acl:"), (schema::NS, "schema:"), (a2a::NS, "a2a:")];
+    if prefixes.iter().any(|(_, prefix)| iri.starts_with(prefix)) {
+        return format!("<{iri}>");
+    }
     prefixes
         .iter()
         .find_map(|(namespace, prefix)| iri.strip_prefix(namespace).map(|local| format!("{prefix}{local}")))
@@ -413,6 +416,13 @@ mod tests {
 
     fn options() -> PageOptions {
         PageOptions { filter: Filter::default(), limit: DEFAULT_DECISIONS, now: now() }
+    }
+
+    #[test]
+    fn an_iri_that_looks_like_a_short_one_is_not_taken_for_it() {
+        assert_eq!(short("http://www.w3.org/ns/odrl/2/use"), "odrl:use");
+        assert_eq!(short("odrl:use"), "<odrl:use>");
+        assert_eq!(short("https://e.example/odrl:use"), "https://e.example/odrl:use");
     }
 
     #[test]

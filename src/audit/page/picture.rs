@@ -4,7 +4,7 @@
 //! is. Texts are ASCII here; the table beside the picture has them whole.
 
 use super::escape::{Html, ascii, cut};
-use crate::audit::{DecisionOutcome, DecisionReportV1, HopReport};
+use crate::audit::{DecisionOutcome, DecisionReportV1, HopReport, ReportEnvelope};
 use crate::refusal::{Evidence, Phase, Reason, Stage};
 
 /// The picture's width; its units are CSS pixels where there is room.
@@ -112,15 +112,20 @@ impl Picture {
             return;
         }
         let last = if body.actor_chain.is_empty() { "Actor" } else { "Leaf delegate" };
-        self.hops(&body.chain, "Hop", last, failed_hop(failed, false), failed);
+        let envelope = &report.envelope;
+        self.hops(envelope, "/body/chain", &body.chain, "Hop", last, failed_hop(failed, false), failed);
         if !body.actor_chain.is_empty() {
             self.caption("Identity composition: the leaf delegate's own chain to the actor");
-            self.hops(&body.actor_chain, "Actor hop", "Actor", failed_hop(failed, true), failed);
+            let at = failed_hop(failed, true);
+            self.hops(envelope, "/body/actorChain", &body.actor_chain, "Actor hop", "Actor", at, failed);
         }
     }
 
+    #[expect(clippy::too_many_arguments, reason = "one of two chains, and what is said of it")]
     fn hops(
         &mut self,
+        envelope: &ReportEnvelope,
+        path: &str,
         hops: &[HopReport],
         word: &'static str,
         last: &'static str,
@@ -132,10 +137,15 @@ impl Picture {
             if issuer.is_some_and(|issuer| issuer != hop.issuer) {
                 self.node("Issuer of the next hop", "node", &[&hop.issuer]);
             }
-            self.edge(word, number, hop, failed.filter(|_| at == Some(number)));
+            let absent = |member: &str, none: &'static str| {
+                envelope.absent(&format!("{path}/{number}/{member}"), none)
+            };
+            let credential = hop.credential.as_deref().unwrap_or(absent("credential", "(without an id)"));
+            self.edge(word, number, hop, credential, failed.filter(|_| at == Some(number)));
             let is_last = number + 1 == hops.len();
             let label = if is_last { last } else { "Delegate" };
-            self.node(label, "node", &[hop.authorizes.as_deref().unwrap_or("(nobody is named)")]);
+            let nobody = absent("authorizes", "(nobody is named)");
+            self.node(label, "node", &[hop.authorizes.as_deref().unwrap_or(nobody)]);
             issuer = hop.authorizes.as_deref();
         }
         if hops.len() > MAX_HOPS {
@@ -144,11 +154,18 @@ impl Picture {
     }
 
     /// The credential and the policy that lead from one principal to the next.
-    fn edge(&mut self, word: &'static str, number: usize, hop: &HopReport, failed: Option<&Failed<'_>>) {
+    fn edge(
+        &mut self,
+        word: &'static str,
+        number: usize,
+        hop: &HopReport,
+        credential: &str,
+        failed: Option<&Failed<'_>>,
+    ) {
         let until = hop.valid_until.as_deref().unwrap_or("whenever");
         let mut lines = vec![
             (format!("{word} {number}, {} binding, until {until}", hop.binding), "strong"),
-            (format!("credential {}", hop.credential.as_deref().unwrap_or("(without an id)")), ""),
+            (format!("credential {credential}"), ""),
             (format!("policy {}", hop.policy), ""),
         ];
         if let Some(failed) = failed {
@@ -192,7 +209,9 @@ impl Picture {
             let hops = if of_actor { &report.body.actor_chain } else { &report.body.chain };
             failed_hop(failed.as_ref(), of_actor).is_some_and(|hop| hop < hops.len().min(MAX_HOPS))
         });
-        let unverified = report.body.chain.is_empty() && report.body.root_principal.is_some();
+        let body = &report.body;
+        let has_presenter = body.holder.is_some() || body.actor.is_some();
+        let unverified = body.chain.is_empty() && body.root_principal.is_some() && has_presenter;
         let lines: Vec<_> = match &failed {
             Some(failed) if !drawn && !unverified => grounds(failed, false),
             _ => Vec::new(),
@@ -312,6 +331,22 @@ fn wrapped(text: &str, columns: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::audit::{ReportEnvelope, example_body};
+
+    /// Whoever presented is not known: the owner is, and why it ended.
+    #[test]
+    fn the_grounds_are_drawn_where_nobody_is_known_to_have_presented() {
+        let mut body = example_body();
+        (body.holder, body.actor) = (None, None);
+        body.chain.clear();
+        body.actor_chain.clear();
+        (body.stage, body.reason) = (Stage::Presentation, Some(Reason::DomainMismatch));
+        body.evidence =
+            Some(Evidence { seen: Some("https://elsewhere.example/".into()), ..Evidence::default() });
+        let envelope = ReportEnvelope::unrecorded("id".to_owned(), DecisionOutcome::Refuse);
+        let report = DecisionReportV1 { version: DecisionReportV1::VERSION.to_owned(), body, envelope };
+        assert!(draw(&report).as_str().contains("seen: https://elsewhere.example/"));
+    }
 
     #[test]
     fn a_long_name_takes_two_lines_and_no_more() {

@@ -5,7 +5,7 @@ use super::filters::Filters;
 use crate::audit::page::{self, PageOptions, PageSummary};
 use crate::cli::{Exit, Failure, Outcome, output};
 use std::fs::{self, File};
-use std::io::{BufWriter, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
@@ -33,7 +33,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     }
     // Under another name until it is whole: half a page must not be taken for one.
     let unfinished = unfinished(&arguments.html)?;
-    let written = File::create(&unfinished).map_err(|cause| at(&unfinished, &cause)).and_then(|file| {
+    let written = created(&unfinished).map_err(|cause| at(&unfinished, &cause)).and_then(|file| {
         let mut file = BufWriter::new(file);
         let summary = page::write_page(&mut file, &reader, &options)?;
         file.flush()?;
@@ -56,6 +56,14 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         summary.last_row
     ));
     Ok(exit(&summary))
+}
+
+/// A new file: what an earlier run left is gone, and what somebody's link points to stays what it is.
+fn created(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(cause),
+        _ => File::create_new(path),
+    }
 }
 
 /// A chain that does not hold is no success, whatever the page shows of the rows before.

@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         let mut out = std::io::stdout().lock();
         match out.is_terminal() {
             true => output::tell(format_args!("{}\n", crate::audit::escape::json_for_terminal(&row.text))),
-            false => out.write_all(row.text.as_bytes())?,
+            false => out.write_all(row.text.as_bytes()).and_then(|()| out.flush())?,
         }
         return Ok(Exit::Success);
     }

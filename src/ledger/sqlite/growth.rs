@@ -80,7 +80,7 @@ pub(in crate::ledger) const TALLIES: usize = 64;
 /// Octets of a peer's identity that is counted apart, as JSON writes it.
 pub(in crate::ledger) const TALLIED_PEER_BYTES: usize = 512;
 /// Stands for the peers that are not counted apart.
-const OTHERS: &str = "*";
+const OTHERS: &str = RefusalTally::OTHERS;
 /// Stands for a message that was not ours, which has no reason.
 const NOT_OURS: &str = "-";
 

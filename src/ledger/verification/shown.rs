@@ -1,5 +1,6 @@
 //! What a person reads of a file that may hold anything.
 
+use crate::audit::escape::{code_point, is_unsafe};
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 use std::fmt::Write as _;
@@ -15,11 +16,8 @@ pub(super) fn text(text: &str) -> String {
             out.push_str("...");
             break;
         }
-        let is_unsafe = character.is_control()
-            || matches!(character, '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
-        if is_unsafe {
-            // Writing to a String cannot fail.
-            let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
+        if is_unsafe(character) {
+            out.push_str(&code_point(character));
         } else {
             out.push(character);
         }
