@@ -21,6 +21,7 @@ use std::sync::Arc;
 mod challenges;
 mod fetch;
 mod file;
+mod ledger;
 mod offers;
 mod roots;
 

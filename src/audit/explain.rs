@@ -158,12 +158,13 @@ fn mandate(body: &ReportBody) -> String {
     match body.chain.as_slice() {
         [] if body.stage >= Stage::Chain => ", under no mandate that was verified".to_owned(),
         [] => String::new(),
-        [.., leaf] => format!(
-            ", under the mandate {} of {} ({} hop(s))",
-            name(&leaf.policy),
-            name(&leaf.issuer),
-            body.chain.len()
-        ),
+        [.., leaf] => {
+            let hops = match body.chain.len() {
+                1 => "1 hop".to_owned(),
+                hops => format!("{hops} hops"),
+            };
+            format!(", under the mandate {} of {} ({hops})", name(&leaf.policy), name(&leaf.issuer))
+        }
     }
 }
 

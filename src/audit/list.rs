@@ -99,13 +99,29 @@ pub fn event(event: &Event) -> String {
         Event::Forgotten { peer, exchanges } => format!("forgotten: {exchanges} exchanges of {}", name(peer)),
         Event::FloorRaised { floor } => format!("floor raised to {}", plain(floor)),
         Event::Pruned { through, reservations, floor } => {
-            format!("pruned: {reservations} reservations up to row {through}, floor {}", plain(floor))
+            format!(
+                "pruned: {reservations} of the message ids up to row {through}, and as many challenges; floor {}",
+                plain(floor)
+            )
         }
         Event::Refusals { minute, refusals } => {
             let sum = refusals.iter().fold(0u64, |sum, tally| sum.saturating_add(tally.refusals));
             format!("refusals: {sum} without rows of their own in the minute from {}", plain(minute))
         }
-        other => plain(&kind(other)),
+        Event::Key { public_key, previous: None, .. } => {
+            format!("key: checkpoints are signed with {} from here on", name(public_key))
+        }
+        Event::Key { public_key, previous: Some(previous), .. } => format!(
+            "key: checkpoints are signed with {} from here on, in the place of {}",
+            name(public_key),
+            name(previous)
+        ),
+        Event::Archived { through, .. } => format!("archived: rows up to {through} left for a file"),
+        Event::Erased { digests } => match digests.len() {
+            1 => "erased: 1 piece of evidence".to_owned(),
+            pieces => format!("erased: {pieces} pieces of evidence"),
+        },
+        Event::Migrated { from, .. } => format!("migrated: from version {from} of the ledger's file"),
     }
 }
 

@@ -145,7 +145,7 @@ pub enum QueryError {
     #[error("not a SPARQL query: {0}")]
     Syntax(String),
     /// A parameter that is missing, or that the query does not have.
-    #[error("the parameter {0} is missing, or the query has none of that name")]
+    #[error("the query has no parameter `{0}`, or needs one: --param {0}=VALUE")]
     Parameter(String),
     /// A time that is none: nothing is before or after it, and no answer would be taken for an answer.
     #[error("the parameter {0} is neither RFC 3339 nor a date such as 2026-05-01")]
@@ -466,7 +466,10 @@ fn table(variables: &[Variable], rows: &[Vec<Option<Term>>]) -> String {
         text.push_str(padded.join("  ").trim_end());
         text.push('\n');
     }
-    text.push_str(&format!("{} result(s)\n", rows.len()));
+    text.push_str(&match rows.len() {
+        1 => "1 result\n".to_owned(),
+        results => format!("{results} results\n"),
+    });
     text
 }
 

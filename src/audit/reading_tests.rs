@@ -421,7 +421,7 @@ fn an_explanation_names_who_what_which_mandate_and_what_failed() {
         told.story,
         "At 2026-05-01T12:00:01.000Z, \"https://agent.example/#a\" asked to \"http://www.w3.org/ns/odrl/2/read\" \
          \"https://alice.example/notes/1\", of \"https://alice.example/#me\", under the mandate \
-         \"https://alice.example/policy/1\" of \"https://alice.example/#me\" (1 hop(s)); it was refused."
+         \"https://alice.example/policy/1\" of \"https://alice.example/#me\" (1 hop); it was refused."
     );
     let why = told.why.unwrap();
     assert!(why.starts_with("hop 0, policy \"https://alice.example/policy/1\": "), "{why}");
@@ -456,7 +456,7 @@ fn what_is_masked_is_never_told_as_what_never_was() {
     assert_eq!(
         explanation(&ledger.reader(), &row).unwrap().story,
         "At 2026-05-01T12:00:01.000Z, a holder whose name is masked asked for what is masked, under the mandate \
-         \"https://alice.example/policy/1\" of \"https://alice.example/#me\" (1 hop(s)); it was allowed."
+         \"https://alice.example/policy/1\" of \"https://alice.example/#me\" (1 hop); it was allowed."
     );
     let shown = show::text(&ledger.reader(), &row).unwrap();
     assert!(shown.contains("mandates (masked) by policy") && !shown.contains("nobody"), "{shown}");

@@ -39,7 +39,7 @@ enum Command {
     /// For a server: make the key that challenges are issued by
     Key {
         /// Where to write it, for its owner alone
-        #[arg(long)]
+        #[arg(long, value_name = "FILE")]
         out: PathBuf,
     },
 }
@@ -48,7 +48,7 @@ enum Command {
 #[derive(Debug, clap::Args)]
 struct Bind {
     /// The message, without its presentation
-    #[arg(long)]
+    #[arg(long, value_name = "FILE")]
     message: PathBuf,
     /// The value that the server gave out
     #[arg(long)]
@@ -57,14 +57,14 @@ struct Bind {
     #[arg(long)]
     domain: String,
     /// The server's Agent Card: bind to no domain that is none of its interfaces
-    #[arg(long)]
+    #[arg(long, value_name = "FILE")]
     card: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
 struct Issue {
     /// The configuration file, with its `[challenges]`
-    #[arg(long, default_value = "writgate.toml")]
+    #[arg(long, value_name = "FILE", default_value = "writgate.toml")]
     config: PathBuf,
     /// The authenticated transport identity
     #[arg(long, default_value = "cli")]
@@ -87,6 +87,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Some(Command::Key { out }) => {
             let secret = new_secret().map_err(|cause| Failure::new(cause.to_string()))?;
             key::write_secret(out, &secret)?;
+            output::say(format_args!(
+                "{}: a secret; name it as `key` under `[challenges]` of the configuration",
+                out.display()
+            ));
             return Ok(Exit::Success);
         }
         None => match arguments.bind() {
@@ -125,7 +129,10 @@ fn issued(issue: &Issue) -> Result<String, Failure> {
     let file = output::read_config(config)?;
     let now = chrono::Utc::now();
     let issuer = file.challenge_issuer()?.ok_or_else(|| {
-        Failure::new(format!("{} has no [challenges], so none can be issued", config.display()))
+        Failure::new(format!(
+            "{} has no [challenges]: `writgate challenge key --out FILE` makes the key that it names",
+            config.display()
+        ))
     })?;
     let config = file.load(now)?;
     // Nothing is recorded of it, so the server's own ledger is not opened.

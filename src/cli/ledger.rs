@@ -1,10 +1,10 @@
 //! `writgate ledger`.
 
 use super::{Exit, Failure, Outcome, key, output};
-use crate::audit::CheckpointSigner;
+use crate::audit::{CheckpointSigner, instant_text};
 use crate::config::{Config, ConfigFile};
 use crate::credential::issue::SigningKey;
-use crate::ledger::{Checkpoints, SqliteLedger};
+use crate::ledger::{LedgerError, SqliteLedger};
 use crate::request::Instant;
 use chrono::TimeDelta;
 use std::fs;
@@ -15,7 +15,7 @@ pub(crate) enum Command {
     /// Create the ledger that the configuration names, and its audit key where there is none
     Init {
         /// The configuration file
-        #[arg(long, default_value = "writgate.toml")]
+        #[arg(long, value_name = "FILE", default_value = "writgate.toml")]
         config: PathBuf,
         /// I state that no ledger served this domain before: nothing older can be replayed into it
         #[arg(long)]
@@ -24,7 +24,7 @@ pub(crate) enum Command {
     /// Change the key that signs the ledger's checkpoints: the one in force signs the new one. Stop the server first
     RotateKey {
         /// The configuration file
-        #[arg(long, default_value = "writgate.toml")]
+        #[arg(long, value_name = "FILE", default_value = "writgate.toml")]
         config: PathBuf,
         /// The ledger has rows and never had a key: I state that its checkpoints begin now
         #[arg(long)]
@@ -33,7 +33,7 @@ pub(crate) enum Command {
     /// Remove message ids and challenges of decisions that are long past; their presentations stay refused
     Prune {
         /// The configuration file
-        #[arg(long, default_value = "writgate.toml")]
+        #[arg(long, value_name = "FILE", default_value = "writgate.toml")]
         config: PathBuf,
         #[command(flatten)]
         before: Before,
@@ -41,7 +41,7 @@ pub(crate) enum Command {
     /// State that the ledger is a backup that was restored: presentations made before now are refused
     Restored {
         /// The configuration file
-        #[arg(long, default_value = "writgate.toml")]
+        #[arg(long, value_name = "FILE", default_value = "writgate.toml")]
         config: PathBuf,
     },
 }
@@ -53,8 +53,8 @@ pub(super) struct Before {
     /// Of decisions that were recorded more than so many days ago
     #[arg(long, value_name = "N")]
     keep_days: Option<u32>,
-    /// Of decisions that were recorded before an instant
-    #[arg(long, value_name = "T", value_parser = output::instant)]
+    /// Of decisions that were recorded before this instant: RFC 3339, or a date in UTC
+    #[arg(long, value_name = "TIME", value_parser = output::day_or_instant)]
     before: Option<Instant>,
 }
 
@@ -89,13 +89,40 @@ pub(super) fn open_config(config: &Path, now: Instant) -> Result<(SqliteLedger, 
 fn prune(config: &Path, before: &Before) -> Outcome {
     let now = chrono::Utc::now();
     let (ledger, config) = open_config(config, now)?;
-    let pruned = ledger.prune(before.instant(now)?, now, config.fresh_for())?;
-    output::say(format_args!(
-        "{} message ids and as many challenges removed; up to row {} they are gone, and what they kept out is below the \
-         floor",
-        pruned.reservations, pruned.through
-    ));
+    let before = before.instant(now)?;
+    let pruned = ledger.prune(before, now, config.fresh_for()).map_err(|cause| match cause {
+        LedgerError::TooRecent => too_recent(&config, now),
+        cause => cause.into(),
+    })?;
+    ledger.make_checkpoint(now)?;
+    match pruned.reservations {
+        0 => output::say(format_args!(
+            "nothing to remove: no message id or challenge is left from before {}",
+            instant_text(before)
+        )),
+        removed => output::say(format_args!(
+            "{}, and as many challenges, removed, up to row {}; presentations of that time stay refused",
+            output::count(removed, "message id", "message ids"),
+            pruned.through
+        )),
+    }
     Ok(Exit::Success)
+}
+
+/// Clocks may differ by the skew.
+fn floor_text(now: Instant, config: &Config) -> String {
+    now.checked_add_signed(config.skew()).map(instant_text).unwrap_or_default()
+}
+
+/// The latest instant that may be named, for the next attempt.
+fn too_recent(config: &Config, now: Instant) -> Failure {
+    let kept = config.fresh_for() + config.skew() * 3;
+    let latest = now.checked_sub_signed(kept).map(instant_text).unwrap_or_default();
+    Failure::new(format!(
+        "{}; at present, `--before {latest}` or earlier, or `--keep-days {}` or more",
+        LedgerError::TooRecent,
+        kept.num_days() + 1
+    ))
 }
 
 fn restored(config: &Path) -> Outcome {
@@ -104,7 +131,8 @@ fn restored(config: &Path) -> Outcome {
     let config = file.load(now)?;
     open_unchecked(&file, config.default_domain(), config.skew())?.restored(now)?;
     output::say(format_args!(
-        "presentations made before now are refused: a peer that is refused makes a new one"
+        "presentations made before {} are refused: a peer that is refused makes a new one after that",
+        floor_text(now, &config)
     ));
     Ok(Exit::Success)
 }
@@ -127,7 +155,10 @@ fn init(config: &Path, first: bool) -> Outcome {
     if let Some(checkpoints) = checkpoints {
         ledger = ledger.with_checkpoints(checkpoints, now).map_err(failed)?;
     }
-    let floor = if first { "no floor" } else { "presentations made before now are refused" };
+    let floor = match first {
+        true => "the first of its domain".to_owned(),
+        false => format!("presentations made before {} are refused", floor_text(now, &config)),
+    };
     output::say(format_args!(
         "{}: a ledger for {}; {floor}",
         path.display(),
@@ -140,36 +171,25 @@ fn init(config: &Path, first: bool) -> Outcome {
 /// The ledger that a configuration names, which must have every row that its checkpoints outside the file name.
 pub(super) fn open(file: &ConfigFile, domain: &str, skew: TimeDelta) -> Result<SqliteLedger, Failure> {
     let ledger = open_unchecked(file, domain, skew)?;
+    if let (Some(path), Some(_)) =
+        (file.checkpoints_path().filter(|path| !path.exists()), ledger.last_checkpoint()?)
+    {
+        eprintln!(
+            "writgate: {}: there is no such file, so nothing outside the ledger shows whether this is its newest state; the \
+             file begins anew with the next checkpoint",
+            output::escaped(&path.display().to_string())
+        );
+    }
     ledger
         .compare_with_checkpoints()
         .map_err(|cause| Failure::new(format!("{}: {cause}", file.ledger_path().display())))?;
     Ok(ledger)
 }
 
-/// The same of which nothing is known yet, with the room that it has and with its key where it has one. Nothing makes a key
-/// here: a ledger that began with another would go on as if nothing had happened.
+/// The same of which nothing is known yet.
 fn open_unchecked(file: &ConfigFile, domain: &str, skew: TimeDelta) -> Result<SqliteLedger, Failure> {
-    let path = file.ledger_path();
-    let ledger = SqliteLedger::open(&path, domain, skew).map_err(|cause| output::no_ledger(&path, &cause))?;
-    let ledger = ledger.with_max_bytes(file.ledger_max_bytes());
-    match checkpoints(file)? {
-        Some(checkpoints) => ledger
-            .with_checkpoints(checkpoints, chrono::Utc::now())
-            .map_err(|cause| Failure::new(format!("{}: {cause}", path.display()))),
-        None => Ok(ledger),
-    }
-}
-
-fn checkpoints(file: &ConfigFile) -> Result<Option<Checkpoints>, Failure> {
-    let Some(path) = file.audit_key_path() else { return Ok(None) };
-    if !path.exists() {
-        return Err(Failure::new(format!(
-            "{}: the audit key is not there; restore it: a key is made only with a new ledger (`writgate ledger init`), \
-             or where `writgate ledger rotate-key --begin` states that a ledger's checkpoints begin now",
-            path.display()
-        )));
-    }
-    Ok(Some(file.checkpoints(key::read_key(&path)?)?))
+    file.open_ledger_unchecked(domain, skew, chrono::Utc::now())
+        .map_err(|cause| output::no_ledger(&file.ledger_path(), &cause))
 }
 
 fn key_for_new_ledger(path: &Path) -> Result<SigningKey, Failure> {
@@ -194,7 +214,16 @@ fn rotate_key(config: &Path, begin: bool) -> Outcome {
     let failed = |cause| Failure::new(format!("{}: {cause}", path.display()));
     let ledger = SqliteLedger::open(&path, config.default_domain(), config.skew())
         .map_err(|cause| output::no_ledger(&path, &cause))?;
+    // Nothing is made before it is known to be of use: a key that is in nobody's ledger would be taken for the lost one.
     let ledger = if begin {
+        if let Some(last) = ledger.last_checkpoint().map_err(failed)? {
+            return Err(Failure::new(format!(
+                "{}: the ledger's checkpoints have begun, and are signed with {}; `writgate ledger rotate-key` without \
+                 --begin changes the key",
+                path.display(),
+                last.public_key
+            )));
+        }
         let checkpoints = file.checkpoints(key_for_new_ledger(&key_path)?)?;
         ledger.begin_checkpoints(checkpoints, now).map_err(failed)?
     } else {
@@ -215,6 +244,13 @@ fn rotate(
     let mut next_path = key_path.as_os_str().to_owned();
     next_path.push(".next");
     let next_path = PathBuf::from(next_path);
+    if !key_path.exists() && !next_path.exists() {
+        return Err(Failure::new(format!(
+            "{}: the audit key is not there, and a key is changed by the one in force: restore it; docs/audit.md says what \
+             to do where it is lost",
+            key_path.display()
+        )));
+    }
     let next = key_for_new_ledger(&next_path)?;
     let in_force = ledger.last_checkpoint().map_err(failed)?.map(|checkpoint| checkpoint.public_key);
     let ledger = if in_force.as_deref() == Some(&next.did_key()) {

@@ -10,6 +10,7 @@ mod decide;
 mod demo;
 mod key;
 mod ledger;
+mod log;
 mod mandate;
 mod message;
 mod output;
@@ -62,7 +63,7 @@ struct Arguments {
 enum Command {
     /// Decide a message: exit 0 allow, 1 refuse, 2 could not run, 3 not ours
     Decide(decide::Arguments),
-    /// The replay ledger
+    /// The server's ledger: make it, prune it, change its key, say that it was restored
     #[command(subcommand)]
     Ledger(ledger::Command),
     /// What the ledger recorded: verify it, and read it
@@ -105,6 +106,7 @@ enum Command {
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    log::begin();
     match run(arguments.command) {
         Ok(Exit::Success) => ExitCode::SUCCESS,
         Ok(Exit::Refused) => ExitCode::from(1),

@@ -13,7 +13,7 @@ use crate::request::Instant;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// [`escaped`], line by line; a tab, as Turtle is indented with, becomes spaces.
 pub(crate) fn escaped_block(text: &str) -> String {
@@ -245,13 +245,42 @@ pub(crate) fn advice(reason: Reason) -> &'static str {
 
 /// Why a ledger could not be opened, and how to get one that is not there.
 pub(crate) fn no_ledger(path: &Path, cause: &LedgerError) -> Failure {
-    match path.exists() {
-        true => Failure::new(format!("{}: {cause}", path.display())),
-        false => Failure::new(format!(
-            "{}: there is no ledger; make one with `writgate ledger init`",
-            path.display()
-        )),
+    let beside = |ending: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    // SQLite says of each of these that it cannot open the file, and not which.
+    let denied = |path: &PathBuf| {
+        let opened = std::fs::OpenOptions::new().read(true).write(true).open(path);
+        opened.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
+    };
+    let shown = path.display();
+    if path.is_dir() {
+        return Failure::new(format!("{shown}: this is a folder, and a ledger is a file"));
     }
+    if !path.exists() {
+        return Failure::new(format!(
+            "{shown}: there is no ledger; name the file that there is, or make one with `writgate ledger init`"
+        ));
+    }
+    let files = [path.to_path_buf(), beside("-wal"), beside("-shm")];
+    match (cause, files.iter().find(|file| denied(file))) {
+        (LedgerError::Store(_), Some(file)) => Failure::new(format!(
+            "{shown}: {cause}; this user may not write {}: run this as the user whose ledger it is, or make a copy",
+            file.display()
+        )),
+        (LedgerError::Store(problem), None) if problem.contains("unable to open") => Failure::new(format!(
+            "{shown}: {cause}; this user may make no file in its folder: run this as the user whose ledger it is"
+        )),
+        _ => Failure::new(format!("{shown}: {cause}")),
+    }
+}
+
+/// So many of a thing: `1 row`, `2 rows`.
+pub(crate) fn count(number: impl TryInto<u64>, one: &str, many: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 /// Prints a line. Where nobody reads standard output any more, the process ends with the exit code of a command that
@@ -281,6 +310,15 @@ pub(crate) fn write(path: Option<&Path>, text: &str) -> Result<(), Failure> {
             Ok(())
         }
     }
+}
+
+/// Why a new file was not made.
+pub(crate) fn not_made(path: &Path, cause: &std::io::Error) -> Failure {
+    let path = path.display();
+    Failure::new(match cause.kind() {
+        std::io::ErrorKind::AlreadyExists => format!("{path} exists, and is not overwritten"),
+        _ => format!("{path}: {cause}"),
+    })
 }
 
 /// Reads a file, or standard input for `-`.
@@ -352,6 +390,14 @@ pub(crate) fn agent(name: &str) -> Result<(), Failure> {
 pub(crate) fn instant(text: &str) -> Result<Instant, &'static str> {
     text.parse()
         .map_err(|_| "an instant has a date, a time and a zone (RFC 3339), as 2026-12-31T00:00:00Z has")
+}
+
+/// An instant, or the beginning of a day in UTC.
+pub(crate) fn day_or_instant(text: &str) -> Result<Instant, &'static str> {
+    if let Ok(day) = text.parse::<chrono::NaiveDate>() {
+        return Ok(day.and_time(chrono::NaiveTime::MIN).and_utc());
+    }
+    text.parse().map_err(|_| "neither RFC 3339, as 2026-12-31T00:00:00Z is, nor a date, as 2026-12-31 is")
 }
 
 /// [`read`], as UTF-8.

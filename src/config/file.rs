@@ -213,6 +213,11 @@ impl ConfigFile {
         self.audit.key.as_ref().map(|key| self.base.join(key))
     }
 
+    /// The file outside the ledger to which checkpoints are appended, where one is configured.
+    pub fn checkpoints_path(&self) -> Option<PathBuf> {
+        self.audit.checkpoints.as_ref().map(|file| self.base.join(file))
+    }
+
     /// How checkpoints are made with the key of [`Self::audit_key_path`].
     ///
     /// # Errors

@@ -5,6 +5,44 @@
 //!
 //! What each answer does to a message's id: an allow reserves it for ever (until pruning, which raises the floor above
 //! it); a refusal, a stale candidate and an error reserve nothing, so the same message may be tried again.
+//!
+//! [`crate::ConfigFile::open_ledger`] opens the ledger of a configuration file. Without files, a program makes one once and
+//! opens it ever after, with the key that signs its checkpoints; it must never make the key anew:
+//!
+//! ```
+//! use std::path::Path;
+//! use writgate::audit::CheckpointSigner;
+//! use writgate::credential::issue::SigningKey;
+//! use writgate::ledger::{Checkpoints, LedgerError, SqliteLedger};
+//!
+//! fn ledger(folder: &Path, key: SigningKey) -> Result<SqliteLedger, Box<dyn std::error::Error>> {
+//!     let (file, domain, skew) = (folder.join("ledger.db"), "https://me.example/agent", chrono::TimeDelta::seconds(60));
+//!     let now = chrono::Utc::now();
+//!     let ledger = match file.exists() {
+//!         true => SqliteLedger::open(&file, domain, skew)?,
+//!         // `true` states that no ledger served this domain before.
+//!         false => SqliteLedger::create(&file, domain, true, now, skew)?,
+//!     };
+//!     let checkpoints = Checkpoints::new(CheckpointSigner::new(key)?).with_file(folder.join("checkpoints.jsonl"));
+//!     let ledger = ledger.with_checkpoints(checkpoints, now)?.with_max_bytes(Some(8 << 30));
+//!     // An older copy, or one that was altered: [`LedgerError::RolledBack`].
+//!     ledger.compare_with_checkpoints()?;
+//!     Ok(ledger)
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = std::env::temp_dir().join(format!("writgate-doc-ledger-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! # let key = SigningKey::generate()?;
+//! # drop(ledger(&folder, key.clone())?);
+//! # let again = ledger(&folder, key)?;
+//! # assert!(writgate::audit::verify(&folder.join("ledger.db"), &Default::default())?.holds());
+//! # assert!(matches!(again.compare_with(Path::new("nothing")), Ok(()) | Err(LedgerError::Store(_))));
+//! # drop(again);
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod chain;
 #[cfg(test)]
@@ -61,7 +99,7 @@ pub enum LedgerError {
     #[error("the ledger is full: prune and archive, or raise `[ledger] max_bytes`")]
     Full,
     /// A pruning would take what a presentation that is still fresh must be compared with.
-    #[error("this is too recent to be pruned: presentations from before it may still be used")]
+    #[error("this is too recent to be pruned: presentations of that time may still be used")]
     TooRecent,
     /// There is no decision of that id.
     #[error("there is no decision {0}")]

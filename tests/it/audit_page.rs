@@ -645,7 +645,7 @@ fn the_command_writes_the_page_whole_or_not_at_all() {
         "--reason",
         "POLICY_DENIED",
     ]);
-    assert!(run.starts_with("2 decisions of 2 and "), "{run}");
+    assert!(run.starts_with("2 of 2 decisions and "), "{run}");
     let text = std::fs::read_to_string(story.scratch.path("page.html")).unwrap();
     assert!(text.starts_with("<!doctype html>") && text.ends_with("</html>\n"));
     assert!(!story.scratch.path("page.html.unfinished").exists());

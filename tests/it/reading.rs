@@ -61,7 +61,7 @@ fn a_trail_is_listed_shown_explained_exported_and_queried() {
     let alice = "principal=https://alice.pod.example/profile#me";
     let times = ["--param", "since=2026-11-30", "--param", "until=2026-12-02T00:00:00Z"];
     let acted = run(&[&["query", "--name", "acted-for", "--param", alice][..], &times].concat());
-    assert!(acted.contains(&ids[0]) && acted.ends_with("1 result(s)"), "{acted}");
+    assert!(acted.contains(&ids[0]) && acted.ends_with("1 result"), "{acted}");
     assert_eq!(std::fs::read(&file).unwrap(), before, "nothing is written to the file");
 }
 

@@ -36,7 +36,7 @@ fn replay_makes_decisions_again_from_the_file_alone() {
     let whole = scratch.run(&["audit", "replay", "--all", "--ledger", "ledger.db"]);
     assert_eq!(whole, "3 of 3 decisions came out the same; 0 did not, 0 could not be made again");
     let one = scratch.run(&["audit", "replay", &ids[1], "--ledger", "ledger.db"]);
-    assert!(one.starts_with("1 of 1 decisions came"), "{one}");
+    assert!(one.starts_with("1 of 1 decision came"), "{one}");
     let some = scratch.run(&["audit", "replay", "--from", "2", "--to", "3", "--ledger", "ledger.db"]);
     assert!(some.starts_with("2 of 2 decisions came"), "{some}");
     assert_eq!(std::fs::read(&file).unwrap(), before, "nothing is written to the file");
@@ -51,7 +51,7 @@ fn replay_of_nothing_shows_nothing() {
     }
     let unknown = scratch.try_run(&["audit", "replay", "nobody", "--ledger", "ledger.db"]);
     assert_eq!(unknown.status, 2);
-    assert!(unknown.stderr.contains("no decision nobody"), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("nobody: there is no row of that id or number"), "{}", unknown.stderr);
     for arguments in [&[][..], &["--all", "--from", "1"], &["some-id", "--all"]] {
         let run = scratch.try_run(&[&["audit", "replay", "--ledger", "ledger.db"], arguments].concat());
         assert_eq!(run.status, 2, "{arguments:?}");

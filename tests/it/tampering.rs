@@ -134,3 +134,50 @@ fn checkpoints_of_a_ledger_without_a_key_begin_where_the_operator_says() {
     let verified = scratch.run(&["audit", "verify"]);
     assert!(verified.contains("checkpoints begin at row 2"), "{verified}");
 }
+
+#[test]
+fn a_ledger_with_a_key_is_not_opened_without_it() {
+    let scratch = server("audit-no-key");
+    scratch.write("writgate.toml", CONFIG.split("[audit]").next().unwrap());
+    let refused = scratch.try_run(&["conversation", "forget", "--peer", "three"]);
+    assert!(refused.status == 2 && refused.stderr.contains("`key` under `[audit]`"), "{}", refused.stderr);
+    scratch.run(&["audit", "verify"]);
+}
+
+#[test]
+fn a_command_that_fails_leaves_no_key_behind() {
+    let scratch = server("audit-stray-key");
+    fs::rename(scratch.path("audit-key.json"), scratch.path("elsewhere")).unwrap();
+    for command in [&["ledger", "rotate-key"][..], &["ledger", "rotate-key", "--begin"]] {
+        assert_eq!(scratch.status(command), 2);
+        assert!(!scratch.path("audit-key.json").exists() && !scratch.path("audit-key.json.next").exists());
+    }
+}
+
+#[test]
+fn who_runs_a_command_is_told_what_is_wrong_with_the_checkpoints_outside() {
+    let scratch = server("audit-outside");
+    fs::remove_file(scratch.path("checkpoints.jsonl")).unwrap();
+    let gone = scratch.try_run(&["conversation", "forget", "--peer", "three"]);
+    assert!(gone.status == 0 && gone.stderr.contains("there is no such file"), "{}", gone.stderr);
+    scratch.write("none.jsonl", "");
+    let none = scratch.run(&["audit", "verify", "--checkpoints", "none.jsonl"]);
+    assert!(none.contains("it shows nothing"), "{none}");
+    scratch.write("writgate.toml", &CONFIG.replace("checkpoints.jsonl", "nowhere/checkpoints.jsonl"));
+    let unwritten = scratch.try_run(&["conversation", "forget", "--peer", "four"]);
+    assert!(
+        unwritten.status == 0
+            && unwritten.stderr.contains("a checkpoint could not be written outside the ledger"),
+        "{}",
+        unwritten.stderr
+    );
+}
+
+#[test]
+fn erasing_takes_a_configuration_and_says_whose_evidence() {
+    let scratch = server("audit-erase-config");
+    fs::rename(scratch.path("writgate.toml"), scratch.path("other.toml")).unwrap();
+    assert_eq!(scratch.status(&["audit", "erase", "--config", "other.toml"]), 2);
+    let erased = scratch.run(&["audit", "erase", "--config", "other.toml", "--before", "2020-01-01"]);
+    assert!(erased.starts_with("0 pieces"), "{erased}");
+}

@@ -1,7 +1,7 @@
 //! The audit page: decisions of a ledger as one HTML file, to be read without a network and without a script.
 //!
 //! It is made for a reader who trusts nobody, of texts that anybody may have sent. So markup is constants of this program
-//! and everything else is escaped ([`escape`]); the page allows itself no script, no request and no style but its own; and
+//! and everything else is escaped (`escape`); the page allows itself no script, no request and no style but its own; and
 //! it says what it was made of, what was left out, and whether the chain held when it was written.
 
 mod decision;
@@ -309,7 +309,7 @@ fn verdict(html: &mut Html, chain: &Chain) {
         None => html.raw(
             "<p class=\"notice\"><strong>The chain of rows held when this page was written.</strong>Every row follows the \
              one before it by its hash. Whether the last row is the last that there was, only a checkpoint or a number kept \
-             elsewhere tells: <code>writgate audit verify --expect</code>.</p>",
+             elsewhere tells: <code>writgate audit verify --checkpoints</code> or <code>--expect</code>.</p>",
         ),
         Some(problem) => html
             .raw("<p class=\"notice bad\"><strong>The chain of rows does not hold.</strong>")

@@ -8,15 +8,15 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The configuration file that names the ledger
-    #[arg(long, default_value = "writgate.toml")]
+    #[arg(long, value_name = "FILE", default_value = "writgate.toml")]
     config: PathBuf,
-    /// Up to the last row before which everything was recorded before an instant
-    #[arg(long, value_name = "T", value_parser = output::instant, conflicts_with = "through")]
+    /// Rows that were recorded before this instant, up to the first that was not: RFC 3339, or a date in UTC
+    #[arg(long, value_name = "TIME", value_parser = output::day_or_instant, conflicts_with = "through")]
     before: Option<Instant>,
-    /// Up to a row
-    #[arg(long, value_name = "SEQ", required_unless_present_any = ["before", "verify"])]
+    /// Rows up to this one
+    #[arg(long, value_name = "ROW", required_unless_present_any = ["before", "verify"])]
     through: Option<u64>,
-    /// The file to make
+    /// The archive, a file that does not exist yet
     #[arg(long, value_name = "FILE", required_unless_present = "verify")]
     to: Option<PathBuf>,
     /// Verify an archive file instead: exit 0 it is what was written, 1 it is not
@@ -48,17 +48,24 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         (None, Some(before)) => ledger.archivable_before(before)?,
         (None, None) => 0,
     };
+    if through == 0 {
+        return Err(Failure::new(
+            "no row is old enough to be archived and was pruned: `writgate ledger prune` comes first"
+                .to_owned(),
+        ));
+    }
     say(&ledger.archive(through, to, now)?);
+    ledger.make_checkpoint(now)?;
     Ok(Exit::Success)
 }
 
 fn say(archive: &Archive) {
     output::say(format_args!(
-        "rows {} to {} of ledger {}, {} pieces of evidence; the last row has the hash {}, the file {}",
+        "rows {} to {} of ledger {}, {} of evidence; the last row has the hash {}, the file {}",
         archive.from,
         archive.through,
         output::escaped(&archive.ledger_id),
-        archive.evidence,
+        output::count(archive.evidence, "piece", "pieces"),
         archive.row_hash,
         archive.digest
     ));

@@ -3,7 +3,7 @@
 use super::Source;
 use super::filters::Filters;
 use crate::audit::export::{Format, export};
-use crate::cli::{Exit, Failure, Outcome};
+use crate::cli::{Exit, Outcome, output};
 use std::fs::OpenOptions;
 use std::io::{BufWriter, IsTerminal as _};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_parser = format)]
     format: Format,
     /// Where to; standard output if absent. A file that exists is not overwritten
-    #[arg(long)]
+    #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
     #[command(flatten)]
     filters: Filters,
@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
                 .write(true)
                 .create_new(true)
                 .open(path)
-                .map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
+                .map_err(|cause| output::not_made(path, &cause))?;
             export(&reader, &filter, arguments.format, false, &mut BufWriter::new(file))?;
         }
         None => {

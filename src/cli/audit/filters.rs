@@ -1,18 +1,18 @@
 //! The filters that the reading commands share.
 
 use crate::audit::{DecisionOutcome, Filter};
+use crate::cli::output;
 use crate::refusal::Reason;
 use crate::request::Instant;
-use chrono::NaiveDate;
 
 /// Which rows are read.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct Filters {
     /// Recorded at this instant or later: RFC 3339, or a date in UTC
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = output::day_or_instant)]
     since: Option<Instant>,
     /// Recorded before this instant: RFC 3339, or a date in UTC
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = output::day_or_instant)]
     until: Option<Instant>,
     /// `allow`, `refuse` or `not-ours`
     #[arg(long, value_parser = outcome)]
@@ -21,19 +21,19 @@ pub(super) struct Filters {
     #[arg(long, value_parser = reason)]
     reason: Option<Reason>,
     /// Of this transport identity
-    #[arg(long)]
+    #[arg(long, value_name = "TEXT")]
     peer: Option<String>,
     /// By this verified holder
-    #[arg(long)]
+    #[arg(long, value_name = "IRI")]
     holder: Option<String>,
     /// For this root principal
-    #[arg(long)]
+    #[arg(long, value_name = "IRI")]
     root: Option<String>,
     /// On this target
-    #[arg(long)]
+    #[arg(long, value_name = "IRI")]
     target: Option<String>,
     /// In this effective context
-    #[arg(long)]
+    #[arg(long, value_name = "TEXT")]
     context: Option<String>,
     /// Events of the ledger too: revocations, negotiations, pruning, and the rest
     #[arg(long)]
@@ -55,13 +55,6 @@ impl Filters {
             events: self.events,
         }
     }
-}
-
-fn time(text: &str) -> Result<Instant, String> {
-    if let Ok(day) = text.parse::<NaiveDate>() {
-        return Ok(day.and_time(chrono::NaiveTime::MIN).and_utc());
-    }
-    text.parse().map_err(|_| "neither RFC 3339 nor a date such as 2026-05-01".to_owned())
 }
 
 fn outcome(text: &str) -> Result<DecisionOutcome, String> {

@@ -10,7 +10,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     filters: Filters,
     /// The newest so many alone
-    #[arg(long)]
+    #[arg(long, value_name = "N")]
     limit: Option<usize>,
     /// Each row's JSON on a line
     #[arg(long)]

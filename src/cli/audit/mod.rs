@@ -19,21 +19,21 @@ use std::path::PathBuf;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Rows in a line each, newest last; times in UTC
+    /// List rows, one on a line, newest last; times in UTC
     List(list::Arguments),
-    /// One row, whole
+    /// Show all that one row says
     Show(show::Arguments),
-    /// Who asked for what under which mandate, what failed, and the smallest change that would have permitted it
+    /// Explain a decision: who asked for what under which mandate, what failed, and the smallest change that would have permitted it
     Explain(explain::Arguments),
-    /// Rows for other programs: JSONL, N-Quads (PROV-O), CSV
+    /// Export rows for other programs: JSONL, N-Quads (PROV-O), CSV
     Export(export::Arguments),
-    /// SPARQL over the rows as PROV-O; read-only, and without any network
+    /// Ask the rows, as PROV-O, in SPARQL; read-only, and without any network
     Query(query::Arguments),
     /// Make recorded decisions again, from the ledger alone: exit 0 all came out the same, 1 not all
     Replay(replay::Arguments),
     /// Verify that the ledger is what was written: exit 0 it is, 1 it is not
     Verify(verify::Arguments),
-    /// Write the decisions as a page: one HTML file
+    /// Write the decisions as a page for people: one HTML file
     Report(report::Arguments),
     /// Move rows that are long past, and were pruned, into a file; or verify such a file
     Archive(archive::Arguments),
@@ -60,10 +60,10 @@ pub(crate) fn run(command: &Command) -> Outcome {
 #[derive(Debug, clap::Args)]
 struct Source {
     /// The ledger's file
-    #[arg(long, conflicts_with = "config")]
+    #[arg(long, value_name = "FILE", conflicts_with = "config")]
     ledger: Option<PathBuf>,
     /// The configuration file that names the ledger
-    #[arg(long, default_value = "writgate.toml")]
+    #[arg(long, value_name = "FILE", default_value = "writgate.toml")]
     config: PathBuf,
 }
 
@@ -75,7 +75,6 @@ impl Source {
         }
     }
 
-    #[allow(dead_code, reason = "the subcommands that read rows come with their own change")]
     fn open(&self) -> Result<LedgerReader, Failure> {
         let path = self.path()?;
         LedgerReader::open(&path).map_err(|cause| output::no_ledger(&path, &cause))

@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
     #[arg(conflicts_with_all = ["file", "name"], required_unless_present_any = ["file", "name"])]
     query: Option<String>,
     /// A file with a SPARQL query
-    #[arg(long, conflicts_with = "name")]
+    #[arg(long, value_name = "FILE", conflicts_with = "name")]
     file: Option<PathBuf>,
     /// A shipped query: acted-for, leaned-on, since-revoked, refusals, provisional
     #[arg(long)]
@@ -30,10 +30,10 @@ pub(crate) struct Arguments {
     #[arg(long, default_value = "table", value_parser = format)]
     format: Format,
     /// Rows of the ledger that are taken at most
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
     limit: usize,
     /// Seconds that an answer may take
-    #[arg(long, default_value_t = 30)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     timeout: u64,
     #[command(flatten)]
     filters: Filters,

@@ -2,22 +2,22 @@
 
 use super::Source;
 use crate::audit::{Redecided, Replayed, replay};
-use crate::cli::{Exit, Failure, Outcome, output};
+use crate::cli::{Exit, Outcome, output};
 use crate::ledger::LedgerError;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The decision's id
+    /// The decision's id, or its row's number
     #[arg(required_unless_present_any = ["all", "from", "to"], conflicts_with_all = ["all", "from", "to"])]
     id: Option<String>,
     /// Every decision of the ledger
     #[arg(long, conflicts_with_all = ["from", "to"])]
     all: bool,
     /// Decisions from this row on
-    #[arg(long)]
+    #[arg(long, value_name = "ROW")]
     from: Option<u64>,
     /// Decisions up to this row
-    #[arg(long)]
+    #[arg(long, value_name = "ROW")]
     to: Option<u64>,
     /// Make decisions again that another version recorded: all but the version must agree
     #[arg(long)]
@@ -39,8 +39,11 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let rows = match &arguments.id {
         None => (arguments.from.unwrap_or(1), arguments.to.unwrap_or(u64::MAX)),
         Some(id) => {
-            let row = reader.find(id)?;
-            let row = row.ok_or_else(|| Failure::new(format!("the ledger holds no decision {id}")))?;
+            let row = match id.parse() {
+                Ok(sequence) => reader.row(sequence)?,
+                Err(_) => reader.find(id)?,
+            };
+            let row = row.ok_or_else(|| super::no_row(id))?;
             (row.sequence, row.sequence)
         }
     };
@@ -51,8 +54,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     })?;
     let Tally { equal, different, not_made } = tally;
     output::say(format_args!(
-        "{equal} of {} decisions came out the same; {different} did not, {not_made} could not be made again",
-        equal + different + not_made
+        "{equal} of {} came out the same; {different} did not, {not_made} could not be made again",
+        output::count(equal + different + not_made, "decision", "decisions")
     ));
     // Of nothing, nothing was shown.
     let shown = equal > 0 && different == 0 && not_made == 0;

@@ -13,7 +13,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     source: Source,
     /// Write one HTML page that needs neither a network nor a script; `-` is standard output
-    #[arg(long, value_name = "OUT")]
+    #[arg(long, value_name = "FILE")]
     html: PathBuf,
     #[command(flatten)]
     filters: Filters,
@@ -49,8 +49,11 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         }
     };
     output::say(format_args!(
-        "{} decisions of {} and {} events, as of row {}",
-        summary.decisions, summary.matched, summary.events, summary.last_row
+        "{} of {} and {}, as of row {}",
+        summary.decisions,
+        output::count(summary.matched, "decision", "decisions"),
+        output::count(summary.events, "event", "events"),
+        summary.last_row
     ));
     Ok(exit(&summary))
 }

@@ -62,7 +62,7 @@ fn write_message(reader: &LedgerReader, record: &Record, path: &Path) -> Result<
                 .write(true)
                 .create_new(true)
                 .open(path)
-                .map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
+                .map_err(|cause| output::not_made(path, &cause))?;
             Ok(file.write_all(message.octets())?)
         }
         ForReader::Withheld { digest, until } => Err(Failure::new(format!(

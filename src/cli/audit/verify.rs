@@ -11,13 +11,13 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     source: Source,
     /// A row that must be there, as its permit gave it: its number, a colon and its hash
-    #[arg(long, value_name = "SEQ:HASH", value_parser = expected)]
+    #[arg(long, value_name = "ROW:HASH", value_parser = expected)]
     expect: Vec<(u64, Digest)>,
     /// A file of checkpoints from outside the ledger, a line for each
-    #[arg(long)]
+    #[arg(long, value_name = "FILE")]
     checkpoints: Option<PathBuf>,
     /// A key that signed checkpoints, as a did:key: the first of the ledger must be among them
-    #[arg(long, value_name = "DID_KEY")]
+    #[arg(long, value_name = "DID_KEY", value_parser = did_key)]
     key: Vec<String>,
     /// Print what was found as JSON
     #[arg(long)]
@@ -54,23 +54,37 @@ fn print(verification: &Verification) {
     for note in &verification.notes {
         output::say(format_args!("note: {}", output::escaped(note)));
     }
+    if !verification.ledger_id.is_empty() {
+        let (id, domain) = (output::escaped(&verification.ledger_id), output::escaped(&verification.domain));
+        output::say(format_args!("ledger: {id}, of {domain}"));
+    }
     for key in &verification.keys {
         output::say(format_args!("key: {}", output::escaped(key)));
     }
-    let rows = match verification.row_hash {
-        Some(hash) => format!(
-            "rows {} to {}; the last has the hash {hash}",
-            verification.first_row, verification.last_row
-        ),
-        None => "no rows".to_owned(),
+    let covered = match verification.covered {
+        0 => "no checkpoint covers them".to_owned(),
+        row => format!("checkpoints cover them up to row {row}"),
     };
-    output::say(format_args!("{rows}; checkpoints cover them up to row {}", verification.covered));
+    match verification.row_hash {
+        Some(hash) => output::say(format_args!(
+            "rows {} to {}; the last has the hash {hash}; {covered}",
+            verification.first_row, verification.last_row
+        )),
+        None => output::say(format_args!("no rows")),
+    }
     match verification.holds() {
         true => output::say(format_args!("{}", output::coloured("HOLDS", 32))),
         false => output::say(format_args!(
             "{}  this is not what was written",
             output::coloured("DOES NOT HOLD", 31)
         )),
+    }
+}
+
+fn did_key(text: &str) -> Result<String, String> {
+    match text.starts_with("did:key:z") {
+        true => Ok(text.to_owned()),
+        false => Err("a key is a did:key, as `ledger init` printed it".to_owned()),
     }
 }
 

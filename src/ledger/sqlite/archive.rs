@@ -213,7 +213,7 @@ impl SqliteLedger {
             let transaction = connection.transaction()?;
             if through > pruned_through(&transaction)? {
                 return Err(LedgerError::Contradictory(
-                    "only rows whose reservations were pruned are archived",
+                    "rows are archived after they were pruned: `writgate ledger prune` first, or name an earlier row",
                 ));
             }
             let high_water = Meta::read(&transaction)?.high_water_us.and_then(Instant::from_timestamp_micros);

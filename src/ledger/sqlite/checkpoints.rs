@@ -93,7 +93,9 @@ impl SqliteLedger {
             let mut connection = self.lock()?;
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             if last(&transaction)?.is_some() {
-                return Err(LedgerError::Unusable("the ledger has an audit key already".into()));
+                return Err(LedgerError::Unusable(
+                    "the ledger has an audit key already, which `rotate_key` changes".into(),
+                ));
             }
             self.first_key(transaction, now)?
         };

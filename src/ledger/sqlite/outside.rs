@@ -88,7 +88,7 @@ impl SqliteLedger {
 fn last_of(file: &Path, ledger_id: &str) -> Result<Option<Noted>, LedgerError> {
     let failed = |error: std::io::Error| {
         LedgerError::Store(format!(
-            "{}: the rows noted outside the ledger cannot be read: {error}",
+            "{}: the checkpoints outside the ledger cannot be read: {error}",
             file.display()
         ))
     };
@@ -97,9 +97,10 @@ fn last_of(file: &Path, ledger_id: &str) -> Result<Option<Noted>, LedgerError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error)),
     };
-    let (mut last, mut is_broken, mut line) = (None, false, Vec::new());
+    let (mut last, mut broken, mut line, mut number) = (None, None, Vec::new(), 0_u64);
     loop {
         line.clear();
+        number = number.saturating_add(1);
         if lines.read_until(b'\n', &mut line).map_err(failed)? == 0 || line.last() != Some(&b'\n') {
             break;
         }
@@ -107,13 +108,16 @@ fn last_of(file: &Path, ledger_id: &str) -> Result<Option<Noted>, LedgerError> {
             continue;
         }
         match serde_json::from_slice::<Noted>(&line) {
-            Ok(noted) if noted.ledger_id == ledger_id => (last, is_broken) = (Some(noted), false),
+            Ok(noted) if noted.ledger_id == ledger_id => (last, broken) = (Some(noted), None),
             Ok(_) => {}
-            Err(_) => is_broken = true,
+            Err(_) => broken = Some(number),
         }
     }
-    match is_broken {
-        true => Err(LedgerError::Unusable(format!("{}: a line notes no row of a ledger", file.display()))),
-        false => Ok(last),
+    match broken {
+        Some(number) => Err(LedgerError::Unusable(format!(
+            "{}: line {number} is no checkpoint; mend the file, or move it away and keep it for an auditor",
+            file.display()
+        ))),
+        None => Ok(last),
     }
 }

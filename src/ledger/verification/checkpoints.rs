@@ -85,10 +85,10 @@ pub(super) fn read_outside(
     found: &mut Verification,
 ) -> Result<(), LedgerError> {
     let unreadable = |error: std::io::Error| {
-        LedgerError::Store(format!("the file of checkpoints cannot be read: {error}"))
+        LedgerError::Store(format!("{}: the file of checkpoints cannot be read: {error}", path.display()))
     };
     let mut reader = BufReader::new(File::open(path).map_err(unreadable)?);
-    let mut is_of_none = true;
+    let mut compared = 0u64;
     for line in 1.. {
         let mut octets = Vec::new();
         let read =
@@ -117,8 +117,8 @@ pub(super) fn read_outside(
                     found.find("outside", name, None, "it is a checkpoint of another ledger or domain");
                     continue;
                 }
-                is_of_none = false;
                 scratch.put_outside(line, checkpoint.number, &text)?;
+                compared = compared.saturating_add(1);
             }
             (_, Some(_)) => {
                 found.find("outside", name, None, "its signature is not that of the key that it names")
@@ -131,8 +131,8 @@ pub(super) fn read_outside(
             (_, None) => found.find("outside", name, None, "it is no checkpoint of this version's form"),
         }
     }
-    if is_of_none {
-        found.notes.push("the file of checkpoints has none of this ledger, and shows nothing".to_owned());
+    if compared == 0 {
+        found.notes.push("the file of checkpoints has none of this ledger: it shows nothing".to_owned());
     }
     Ok(())
 }
