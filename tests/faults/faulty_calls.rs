@@ -124,20 +124,20 @@ impl Bench {
         calls.map(|calls| calls.strip_prefix("count ").unwrap().parse().unwrap())
     }
 
-    /// Runs it with a fault at every `stride`-th call; in the long form, at every one.
-    fn sweep(&mut self, mode: &str, stride: usize) {
+    /// Runs it with a fault at every `stride`-th call, in the long form at every one; of these, those of one lane of `lanes`.
+    fn sweep(&mut self, mode: &str, stride: usize, (lane, lanes): (usize, usize)) {
         let calls = self.run("off").unwrap();
         let stride = if long() { 1 } else { stride };
         let mut chance = Chance::new(calls as u64);
         let (mut cases, mut deaths) = (0, 0);
-        let mut at = 1 + if stride > 1 { chance.below(stride) } else { 0 };
+        let mut at = 1 + lane * stride + if stride > 1 { chance.below(stride) } else { 0 };
         while at <= calls {
             let fault = format!("{mode}/{at}.{}", chance.below(1 << 20));
             let shown = Shown(&fault);
             deaths += usize::from(self.run(&fault).is_none());
             std::mem::forget(shown);
             cases += 1;
-            at += stride;
+            at += stride * lanes;
         }
         println!("{:?}: {cases} cases of {mode} at {calls} calls, {deaths} deaths", self.load);
         assert!(cases > 0);
@@ -181,10 +181,20 @@ fn sweep_all(mode: &str) {
 }
 
 fn sweep_loads(loads: &[Load], mode: &str) {
-    for load in loads {
-        let Some(mut bench) = Bench::new(&format!("{mode}-{load:?}"), *load) else { return };
-        bench.sweep(mode, stride(mode, *load));
-    }
+    // An error at a lock is waited out, and nothing works meanwhile: others go on in other lanes.
+    let lanes = if mode == "eio" { 4 } else { 1 };
+    std::thread::scope(|scope| {
+        for lane in 0..lanes {
+            scope.spawn(move || {
+                for load in loads {
+                    let Some(mut bench) = Bench::new(&format!("{mode}-{load:?}-{lane}"), *load) else {
+                        return;
+                    };
+                    bench.sweep(mode, stride(mode, *load), (lane, lanes));
+                }
+            });
+        }
+    });
 }
 
 /// The faulty disk is what it says: a cut takes back what was not synced, and nothing else.

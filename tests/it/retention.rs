@@ -2,6 +2,7 @@
 
 use crate::command_line::Scratch;
 use crate::support::{TestClock, assert_allowed, engine_on, grant, noon, octets, refused, world};
+use crate::tampering::CONFIG;
 use chrono::TimeDelta;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -217,21 +218,6 @@ fn what_is_changed_after_an_archive_is_named() {
         assert!(!years.verified(&[1]).holds(), "{change}");
     }
 }
-
-const CONFIG: &str = r#"
-domains = ["https://a.example/agent"]
-
-[[roots]]
-prefix = "https://a.example/"
-principal = "https://a.example/#me"
-
-[ledger]
-path = "ledger.db"
-
-[audit]
-key = "audit-key.json"
-checkpoints = "checkpoints.jsonl"
-"#;
 
 #[test]
 fn an_operator_prunes_archives_erases_and_restores_by_commands() {

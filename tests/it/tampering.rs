@@ -4,7 +4,7 @@
 use crate::command_line::Scratch;
 use std::fs;
 
-const CONFIG: &str = r#"
+pub const CONFIG: &str = r#"
 domains = ["https://a.example/agent"]
 
 [[roots]]
