@@ -3,8 +3,8 @@
 //! Every decision is in one `BEGIN IMMEDIATE` transaction, which takes the write lock before it reads; those that come at
 //! the same time share one ([`writer`]). So threads, other connections and other processes on the same file are judged one
 //! after the other, each on what the last one wrote. Whatever changes a table that decisions rest on is in the same
-//! transaction as a row of the chain that names it ([`changes`]). An error rolls back. (If a commit fails half way through an I/O error, the row may reappear after a crash: then a
-//! message that was refused counts as allowed, never the reverse.)
+//! transaction as a row of the chain that names it ([`changes`]). An error rolls back. (If a commit fails half way through
+//! an I/O error, the row may reappear after a crash: then a message that was refused counts as allowed, never the reverse.)
 
 mod admission;
 pub(super) mod archive;
